@@ -1,0 +1,55 @@
+# Everything a person or CI does here. Needs only Python >= 3.11 (with venv and pip), git and make.
+PYTHON ?= python3
+BIN := .venv/bin
+# A test run may use two workers; more helps nothing on two cores.
+WORKERS ?= 2
+
+.PHONY: setup demo test quick lint types coverage bench soak lock schema clean
+
+setup: .venv/ready
+
+.venv/ready: requirements/dev.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Passway needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+# ONCE=1 stops after the check.
+demo: setup
+	$(BIN)/passway demo $(if $(ONCE),--once)
+
+test: lint types coverage
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy
+
+quick: setup
+	$(BIN)/pytest -n $(WORKERS) -m "not slow and not docs and not fuzz"
+
+coverage: setup
+	rm -f .coverage .coverage.*
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=
+	$(BIN)/coverage report --fail-under=95 --skip-covered
+	$(BIN)/coverage report --fail-under=100 --include='src/passway/model/*,src/passway/manifest/*,src/passway/cluster/*,src/passway/scheduler/*,src/passway/kubevirt/*,src/passway/preflight/*,src/passway/plan/*'
+
+bench: setup
+	$(BIN)/python -m benchmarks.scale
+
+soak: setup
+	PASSWAY_SOAK=1 $(BIN)/pytest -n $(WORKERS) -m fuzz
+
+# Rewrites the hashed locks; they carry no addresses.
+lock: setup
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --extra server --group dev pyproject.toml -o requirements/dev.lock
+
+schema: setup
+	$(BIN)/python -m tools.schema
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,0 +1,1 @@
+"""Values every other layer speaks in: quantities, names, devices, reasons, verdicts, errors."""

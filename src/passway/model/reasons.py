@@ -1,0 +1,554 @@
+"""The registry of reasons, and the one function that turns an issue into words.
+
+Every surface (CLI, REST, console, webhook) shows what `render` gives: title, message, remedy and
+the place in the documentation. A reason is UpperCamelCase and never reused for anything else.
+Templates hold placeholders for an issue's params: `{name}` prints a value (a list as at most five
+items and a count), `{count:node}` a number with its noun. `extras` are added only when the issue
+carries that param.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any, Final
+
+from passway.model.override import override
+from passway.model.verdict import Issue, Param
+
+SHOWN: Final = 5
+DOCS: Final = "reasons.md"
+
+_PLURALS: Final = {"is": "are", "has": "have", "stops": "stop", "needs": "need", "it": "they"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One entry: `extras` maps an optional param to the text that is added when it is present."""
+
+    name: str
+    title: str
+    message: str
+    remedy: str
+    extras: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def docs(self) -> str:
+        """Anchor of the reason's heading in the documentation."""
+        return f"{DOCS}#{self.name.lower()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The words for one issue."""
+
+    title: str
+    message: str
+    remedy: str
+    docs: str
+
+
+def render(issue: Issue, shown: int = SHOWN) -> Rendered:
+    """The only place where an issue becomes prose. `shown`: how many items of a list are named."""
+    reason = REASONS[issue.reason]
+    words = _Words(shown)
+    params: dict[str, Param] = {
+        "path": issue.path,
+        "nodes": issue.nodes,
+        "subject": issue.subject or "",
+        **issue.params,
+    }
+    message = words.vformat(reason.message, (), params)
+    for param, text in reason.extras:
+        if params.get(param):
+            message += words.vformat(text, (), params)
+    return Rendered(reason.title, message, words.vformat(reason.remedy, (), params), reason.docs)
+
+
+class _Words(Formatter):
+    """str.format for params: lists are cut and joined, `{n:noun}` counts."""
+
+    def __init__(self, shown: int) -> None:
+        self._shown = shown
+
+    @override
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if not format_spec:
+            return self._text(value)
+        count = len(value) if isinstance(value, tuple) else int(value)
+        if format_spec in _PLURALS:
+            return format_spec if count == 1 else _PLURALS[format_spec]
+        return f"{count} {format_spec if count == 1 else _plural(format_spec)}"
+
+    def _text(self, value: Param) -> str:
+        if not isinstance(value, tuple):
+            return str(value)
+        items = [self._text(item) for item in value]
+        if len(items) > self._shown:
+            rest = len(items) - self._shown
+            return f"{', '.join(items[: self._shown])} and {rest} more (-o wide)"
+        return (
+            " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
+        )
+
+
+def _plural(noun: str) -> str:
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
+def _table(*reasons: Reason) -> Mapping[str, Reason]:
+    return {reason.name: reason for reason in reasons}
+
+
+REASONS: Final[Mapping[str, Reason]] = _table(
+    # -- manifest ---------------------------------------------------------------------------
+    Reason(
+        "InvalidSyntax",
+        "The text is not YAML or JSON",
+        "{problem}",
+        "Correct the syntax at this place.",
+    ),
+    Reason(
+        "NotText",
+        "The input is not text",
+        "the input is not UTF-8 text ({problem})",
+        "Hand in YAML or JSON in UTF-8; convert the file or name another one.",
+    ),
+    Reason(
+        "InputTooLarge",
+        "The input is larger than a manifest can be",
+        "the input is over the limit of {limit} bytes",
+        "Hand in the manifest of the VM alone; a cluster dump goes to --from.",
+    ),
+    Reason(
+        "NestingTooDeep",
+        "The text is nested too deeply",
+        "more than {limit} levels of nesting",
+        "No Kubernetes object is that deep; look for a missing line break or bracket.",
+    ),
+    Reason(
+        "TooManyValues",
+        "The text expands to too many values",
+        "the text holds or expands to more than {limit} values",
+        "Write aliases out, or split the file.",
+    ),
+    Reason(
+        "DuplicateKey",
+        "A key stands twice in one mapping",
+        'the key "{field}" stands twice here; the first is in line {first}',
+        "Keep one of the two; Kubernetes refuses the object or silently takes the last.",
+    ),
+    Reason(
+        "UnknownField",
+        "A field that does not exist",
+        'unknown field "{field}"',
+        "Remove it or correct its name; the API server drops it or refuses the object.",
+        (("near", "; did you mean {near}?"),),
+    ),
+    Reason(
+        "MisplacedField",
+        "A field in the wrong place",
+        '"{field}" does not belong here; it belongs at {right}',
+        "Move it to {right}.",
+    ),
+    Reason(
+        "WrongType",
+        "A value of the wrong type",
+        "{path} must be {wanted}, but this is {found}",
+        "Write {wanted} here.",
+        (("hint", " ({hint})"),),
+    ),
+    Reason(
+        "MissingField",
+        "A required field is missing",
+        'required field "{field}" is missing',
+        "Add it.",
+    ),
+    Reason(
+        "InvalidValue",
+        "A value that Kubernetes refuses",
+        "{problem}",
+        "Correct the value.",
+    ),
+    Reason(
+        "DuplicateName",
+        "Two entries of a list share a name",
+        'the name "{name}" is used twice in {list}',
+        "Give each entry its own name.",
+    ),
+    Reason(
+        "UnsupportedKind",
+        "A kind that holds no VM",
+        "{found} holds no virtual machine",
+        "Hand in one of: {kinds}.",
+    ),
+    Reason(
+        "NoMachine",
+        "Nothing to check",
+        "the input holds no object",
+        "Hand in a manifest of one of: {kinds}.",
+    ),
+    Reason(
+        "DeviceAndClaim",
+        "A device names a resource and a claim",
+        'device "{device}" has both deviceName and claimName/requestName',
+        "Keep deviceName (device plugin) or the claim (DRA), not both.",
+    ),
+    Reason(
+        "DeviceWithoutSource",
+        "A device names neither a resource nor a claim",
+        'device "{device}" has neither deviceName nor claimName and requestName',
+        "Set deviceName to the resource name that the nodes advertise, or name a claim.",
+    ),
+    Reason(
+        "MixedDeviceSources",
+        "GPUs of two kinds in one list",
+        "gpus mixes device-plugin entries ({plugin}) and claim entries ({claim})",
+        "Use one kind for all GPUs of a VM; KubeVirt refuses a mix.",
+    ),
+    # -- admission --------------------------------------------------------------------------
+    Reason(
+        "KubeVirtMissing",
+        "KubeVirt is not installed",
+        "the cluster has no KubeVirt object",
+        "Install KubeVirt, or hand in a dump that contains the KubeVirt object.",
+    ),
+    Reason(
+        "KubeVirtUnreadable",
+        "The KubeVirt object could not be read",
+        "the KubeVirt object is {state}, so {what} could not be checked",
+        "Grant `get` and `list` on kubevirts.kubevirt.io, or add the object to the dump "
+        "(kubectl get kubevirts -A -o json).",
+    ),
+    Reason(
+        "NamespaceMissing",
+        "The namespace does not exist",
+        'namespace "{namespace}" does not exist',
+        "Create the namespace, or name another one.",
+        (("near", "; there is {near}"),),
+    ),
+    Reason(
+        "NumaWithoutDedicatedCpus",
+        "NUMA passthrough needs dedicated CPUs",
+        "guestMappingPassthrough is set but dedicatedCpuPlacement is not",
+        "Set domain.cpu.dedicatedCpuPlacement to true, or remove domain.cpu.numa.",
+    ),
+    Reason(
+        "NumaWithoutHugepages",
+        "NUMA passthrough needs hugepages",
+        "guestMappingPassthrough is set but the VM has no hugepages",
+        "Set domain.memory.hugepages.pageSize (2Mi or 1Gi), or remove domain.cpu.numa.",
+    ),
+    Reason(
+        "InvalidHugepages",
+        "Guest memory does not fit the page size",
+        "memory {memory} is not a multiple of the hugepage size {page_size}",
+        "Choose a memory size that is a whole number of pages.",
+    ),
+    Reason(
+        "FeatureGateOff",
+        "A feature gate is off",
+        "{field} needs the feature gate {gate}, which is off on this cluster",
+        "Add {gate} to spec.configuration.developerConfiguration.featureGates of the KubeVirt "
+        "object (on HyperConverged clusters through the HyperConverged object).",
+    ),
+    Reason(
+        "ClaimNotDeclared",
+        "A device names a claim that the VM does not list",
+        'device "{device}" names the claim "{claim}", which is not in resourceClaims',
+        "Add the claim to spec.resourceClaims of the VMI, or correct claimName.",
+        (("near", "; there is {near}"),),
+    ),
+    Reason(
+        "ClaimIncomplete",
+        "A claim device is incomplete",
+        'device "{device}" needs both claimName and requestName',
+        "Name the claim and the request inside it.",
+    ),
+    Reason(
+        "ClaimRequestReused",
+        "Two devices name the same request of a claim",
+        'the request "{request}" of claim "{claim}" is named twice',
+        "Give each device its own request; a request yields one device.",
+    ),
+    Reason(
+        "InstancetypeNotApplied",
+        "The instance type was not applied",
+        'the VM takes its size, and perhaps devices, from {kind} "{name}", which is not judged',
+        "Hand in the expanded VM (virtctl expand vm).",
+    ),
+    # -- permission -------------------------------------------------------------------------
+    Reason(
+        "DeviceNotPermitted",
+        "The device is not on the permitted list",
+        '"{resource}" is not in permittedHostDevices',
+        "passway permit pci {resource} --selector VENDOR:DEVICE (or mediated, usb), or use a "
+        "permitted name.",
+        (
+            ("empty", "; the list is there but empty, which permits nothing"),
+            ("near", "; permitted names close to it: {near}"),
+            ("owner", "; the list is kept in {owner}"),
+        ),
+    ),
+    Reason(
+        "PermittedListMisplaced",
+        "A permitted list that is not in force",
+        "the KubeVirt object has a list at {found}, where nothing reads it; there is none at "
+        "spec.configuration.permittedHostDevices, so KubeVirt checks nothing",
+        "Move the list to spec.configuration.permittedHostDevices.",
+    ),
+    # -- quota ------------------------------------------------------------------------------
+    Reason(
+        "QuotaExceeded",
+        "A quota of the namespace would be exceeded",
+        "quota {quota}: {key} needs {requested}, but {used} of {hard} are used",
+        "Free some of it, raise {key} in the quota, or ask for less.",
+        (("overhead", "; {overhead} of the request are KubeVirt's own overhead"),),
+    ),
+    Reason(
+        "QuotaKeyWithoutEffect",
+        "A quota key that caps nothing",
+        "quota {quota} has the key {key}, which Kubernetes ignores for extended resources",
+        "If a cap was meant, use the key requests.{resource}.",
+    ),
+    Reason(
+        "QuotaNotInForce",
+        "A quota that is not in force yet",
+        "quota {quota} has no status yet for {key}, so nothing enforces it",
+        "Wait for kube-controller-manager to set the quota's status, then check again.",
+    ),
+    Reason(
+        "QuotaUndecided",
+        "A quota whose scope could not be decided",
+        "quota {quota} applies by {scope}, which is not judged",
+        "Compare the quota with the VM's priority class by hand.",
+    ),
+    Reason(
+        "KindUnread",
+        "A kind of object was not read",
+        "{kind} {state}, so {what} could not be checked",
+        "Grant `list` on {kind}, or add them to the dump; if the cluster has none, say "
+        "--read {kind} (or --complete).",
+    ),
+    # -- networks ---------------------------------------------------------------------------
+    Reason(
+        "MultusMissing",
+        "Multus is not installed",
+        "network {network} needs a NetworkAttachmentDefinition, and the cluster does not have "
+        "that CRD",
+        "Install Multus (the CRD network-attachment-definitions.k8s.cni.cncf.io).",
+    ),
+    Reason(
+        "AttachmentMissing",
+        "The network attachment does not exist",
+        'NetworkAttachmentDefinition "{attachment}" does not exist',
+        "Create it in that namespace, or correct networkName.",
+        (("near", "; there is {near}"),),
+    ),
+    Reason(
+        "AttachmentWithoutPool",
+        "The attachment names no pool of virtual functions",
+        'NetworkAttachmentDefinition "{attachment}" has no annotation '
+        "k8s.v1.cni.cncf.io/resourceName, so no virtual function is requested for it",
+        "Add the annotation with the resource name of the SR-IOV pool.",
+    ),
+    Reason(
+        "VfPoolNotAdvertised",
+        "No node advertises the pool of virtual functions",
+        "attachment {attachment} takes its functions from {resource}, which no node advertises",
+        "Check the SR-IOV network device plugin and its configuration on the nodes.",
+        (("near", "; nodes advertise {near}"),),
+    ),
+    Reason(
+        "VfPoolExhausted",
+        "The pool of virtual functions is used up",
+        "attachment {attachment} takes {wanted} of {resource}, of which no node has as many free: "
+        "{free}",
+        "Free a virtual function, create more of them, or bring the pool back where it is empty.",
+        (("holders", "; held by {holders}"),),
+    ),
+    Reason(
+        "InjectorMissing",
+        "Nobody asks for the virtual function",
+        "the gate ExternalNetResourceInjection leaves the request for {resource} to "
+        "network-resources-injector, and no such webhook is installed",
+        "Install network-resources-injector, or list ExternalNetResourceInjection under "
+        "developerConfiguration.disabledFeatureGates.",
+    ),
+    # -- claims -----------------------------------------------------------------------------
+    Reason(
+        "ClaimsNotJudged",
+        "Claims are not judged yet",
+        "the VM takes {count:device} from resource claims ({claims}), which this version does not "
+        "judge",
+        "Compare the claims with the ResourceSlices by hand (kubectl get resourceslices).",
+    ),
+    # -- scheduling -------------------------------------------------------------------------
+    Reason(
+        "ResourceNotAdvertised",
+        "No node advertises the resource",
+        'no node advertises "{resource}"',
+        "Use the name exactly as the nodes advertise it; if it is right, look at the device "
+        "plugin on the nodes (passway drift).",
+        (
+            ("near", "; nodes advertise {near}"),
+            ("permitted", ", although it is permitted"),
+        ),
+    ),
+    Reason(
+        "ResourceNotAdvertisedUndecided",
+        "No node advertises the resource, but a claim might provide it",
+        'no node advertises "{resource}"; {why}',
+        "Hand in the DeviceClasses (kubectl get deviceclasses -o json); if the cluster has none, "
+        "say --read deviceclasses.",
+        (("near", "; nodes advertise {near}"),),
+    ),
+    Reason(
+        "ResourceUnhealthy",
+        "The resource has no healthy unit",
+        '"{resource}" is advertised by {nodes}, but none of its units is allocatable '
+        "(capacity {capacity}, allocatable 0)",
+        "Look at the device plugin on {nodes}: its devices are unhealthy, unbound or gone.",
+    ),
+    Reason(
+        "ResourceExhausted",
+        "Every unit is in use",
+        "the VM needs {wanted} of {resource} on one node: {free}",
+        "Stop a VM that holds one, add devices, or ask for less.",
+        (("holders", "; held by {holders}"),),
+    ),
+    Reason(
+        "InsufficientResource",
+        "No node has enough",
+        "the VM needs {wanted} of {resource}; no node has more than {most} free",
+        "Ask for less, stop other VMs, or add a larger node.",
+    ),
+    Reason(
+        "NoFreeHugepages",
+        "No node has enough free hugepages",
+        "the VM needs {wanted} of {resource}; no node has more than {most} free",
+        "Reserve hugepages of that size on a node with the device and restart its kubelet, or use "
+        "another page size.",
+    ),
+    Reason(
+        "NoCpuManager",
+        "No node can pin CPUs",
+        "dedicated CPUs need a node with the label kubevirt.io/cpumanager=true, and no node has it",
+        "Set cpuManagerPolicy to static on the nodes and switch the KubeVirt feature gate "
+        "CPUManager on.",
+        (("gate_off", "; the feature gate CPUManager is off, so KubeVirt labels no node"),),
+    ),
+    Reason(
+        "NodeNotMatched",
+        "No suitable node matches a rule of the VM",
+        "{nodes} {nodes:has} all that the VM asks for, but {nodes:is} not matched by {rule}",
+        "Change the rule, or label the nodes accordingly.",
+    ),
+    Reason(
+        "UntoleratedTaint",
+        "The suitable nodes are tainted",
+        "{nodes} {nodes:has} all that the VM asks for, but {nodes:is} tainted {taints}",
+        "Add a toleration for the taint to the VM, or remove the taint.",
+    ),
+    Reason(
+        "NodeUnschedulable",
+        "The suitable nodes take no new pods",
+        "{nodes} {nodes:has} all that the VM asks for, but {nodes:is} cordoned",
+        "Uncordon the node when its maintenance is over (kubectl uncordon).",
+    ),
+    Reason(
+        "NoNodeHasAll",
+        "No single node has everything",
+        "each need is met by some node, but no node meets all of them: {near_misses}",
+        "Bring the needs together on one node, or ask for less.",
+    ),
+    Reason(
+        "NotEnoughPlaces",
+        "Fewer places than replicas",
+        "{wanted} are asked for, but {places} fit now",
+        "Ask for fewer replicas, stop other VMs, or add nodes.",
+        (("limits", "; what runs out first: {limits}"),),
+    ),
+    Reason(
+        "RuleNotEvaluated",
+        "A rule of the VM was not evaluated",
+        "{rule} is not judged by this version",
+        "Compare it with the nodes by hand, or leave it out of the check.",
+    ),
+    Reason(
+        "PodRuleNotEvaluated",
+        "A running pod may keep the VM away",
+        "{pods} {pods:has} a required anti-affinity that may match this VM, which is not judged",
+        "Compare the labels of the VM with the rules of those pods.",
+    ),
+    Reason(
+        "VolumeMissing",
+        "A volume's claim does not exist",
+        'PersistentVolumeClaim "{claim}" does not exist',
+        "Create the claim, or correct its name.",
+    ),
+    Reason(
+        "VolumeNotPlaced",
+        "Where a volume can be is not known",
+        '{what} "{claim}" does not say on which nodes it can be used ({why})',
+        "Check the topology of its storage class against the nodes that have the device.",
+    ),
+    Reason(
+        "NumaNotVisible",
+        "NUMA alignment is not visible to the scheduler",
+        "whether CPUs, hugepages and devices come from one NUMA node is decided by the kubelet "
+        "after scheduling",
+        "Set topologyManagerPolicy on the nodes as you intend it and look at the pod's events "
+        "after the start.",
+    ),
+    # -- lifecycle --------------------------------------------------------------------------
+    Reason(
+        "PinnedToNode",
+        "The VM cannot be migrated live",
+        "with {devices} the VM stays on its node: no live migration, and a drain stops it",
+        "Plan a stop for maintenance; passway drain-impact NODE lists such VMs.",
+    ),
+    Reason(
+        "DrainBlocked",
+        "The VM would block node drains",
+        "evictionStrategy LiveMigrate{origin} with {devices}: the eviction is refused and a drain "
+        "of the node hangs",
+        "Set evictionStrategy to None or LiveMigrateIfPossible.",
+    ),
+    # -- drift and permits ------------------------------------------------------------------
+    Reason(
+        "PermittedNotAdvertised",
+        "Permitted, but no node has it",
+        '"{resource}" is permitted ({selector}), but no node advertises it',
+        "Bind the device to vfio-pci and look at virt-handler (or the external plugin) on the "
+        "node, or remove the entry: passway unpermit {resource}.",
+        (
+            ("near", "; nodes advertise {near}"),
+            ("external", "; the entry leaves it to an external plugin"),
+        ),
+    ),
+    Reason(
+        "AdvertisedNotPermitted",
+        "A node has it, but no VM may use it",
+        '"{resource}" is advertised by {nodes}, but is not in permittedHostDevices',
+        "passway permit, if VMs are meant to use it; ignore it if it serves containers.",
+        (("near", "; permitted names close to it: {near}"),),
+    ),
+    Reason(
+        "DuplicateSelector",
+        "Two entries select the same hardware",
+        "the selector {selector} stands for {resources}; the last entry wins",
+        "Keep one entry for each selector.",
+    ),
+    Reason(
+        "UnhealthyUnits",
+        "Units that cannot be used",
+        '"{resource}" on {nodes}: {count:unit} of {capacity} not allocatable',
+        "Look at the device plugin and the binding of the devices on the node.",
+    ),
+    Reason(
+        "DeviceGone",
+        "A stopped VM whose device is gone",
+        "{subject} is stopped and asks for {resource}, which no node advertises any more",
+        "Bring the device back, or change the VM.",
+    ),
+)

@@ -1,0 +1,171 @@
+"""Issues and verdicts: what a walk through the stages found.
+
+Owns the three severities, the outcome of a stage and the rule from issues to the answer. An issue
+is a value: a reason from the registry plus typed parameters, never prose; `reasons.render` makes
+the words. *Unknown* means that a source exists but could not be read or decided; it is never
+turned into yes or no.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from passway.model.override import override
+from passway.model.quantity import Quantity
+
+
+class Severity(StrEnum):
+    """How an issue counts: only an error refuses."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    UNKNOWN = "unknown"
+
+
+class Stage(StrEnum):
+    """The components a VM passes, in their order; `manifest` stands before all of them."""
+
+    MANIFEST = "manifest"
+    ADMISSION = "admission"
+    PERMISSION = "permission"
+    QUOTA = "quota"
+    NETWORKS = "networks"
+    CLAIMS = "claims"
+    SCHEDULING = "scheduling"
+    KUBELET = "kubelet"
+    HOST = "host"
+    LAUNCHER = "launcher"
+    LIFECYCLE = "lifecycle"
+
+
+class Outcome(StrEnum):
+    """What a stage says; `not_checked` (no source for it exists here) never changes the answer."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+    UNKNOWN = "unknown"
+    NOT_CHECKED = "not_checked"
+
+
+class Fits(StrEnum):
+    """Would this VM get running now, with all its devices?"""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """A reference to an object; `str` gives `namespace/name`."""
+
+    kind: str
+    name: str
+    namespace: str | None = None
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a text: line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+Param: TypeAlias = "str | int | Quantity | Ref | tuple[Param, ...]"
+
+NO_PARAMS: Final[Mapping[str, Param]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One finding. `path` is the field path in the manifest, `nodes` those it speaks of, sorted."""
+
+    reason: str
+    stage: Stage
+    severity: Severity
+    subject: Ref | None = None
+    path: str = ""
+    params: Mapping[str, Param] = field(default_factory=lambda: NO_PARAMS)
+    nodes: tuple[str, ...] = ()
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """What one stage found."""
+
+    stage: Stage
+    outcome: Outcome
+    issues: tuple[Issue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """Which criteria a node meets and which it fails."""
+
+    name: str
+    meets: tuple[str, ...]
+    fails: tuple[str, ...]
+    places: int = 0
+    """How many of this VM the node could take now, when it fails nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """Nodes that all lack one resource: told as a number, expanded only on request."""
+
+    count: int
+    fails: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer for one machine. `limits`: what runs out first, resource -> nodes it stops at."""
+
+    subject: Ref
+    fits: Fits
+    stages: tuple[StageResult, ...]
+    nodes: tuple[NodeResult, ...] = ()
+    groups: tuple[NodeGroup, ...] = ()
+    replicas: int = 1
+    places: int | None = None
+    """How many of this VM the nodes could take now; None when it was not counted."""
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        return tuple(issue for stage in self.stages for issue in stage.issues)
+
+
+def outcome_of(issues: Iterable[Issue]) -> Outcome:
+    """error -> fail, else unknown -> unknown, else warning -> warn, else pass."""
+    severities = {issue.severity for issue in issues}
+    if Severity.ERROR in severities:
+        return Outcome.FAIL
+    if Severity.UNKNOWN in severities:
+        return Outcome.UNKNOWN
+    return Outcome.WARN if severities else Outcome.PASS
+
+
+def fits_of(issues: Iterable[Issue]) -> Fits:
+    """Any error -> no; else any unknown -> unknown; else yes."""
+    match outcome_of(issues):
+        case Outcome.FAIL:
+            return Fits.NO
+        case Outcome.UNKNOWN:
+            return Fits.UNKNOWN
+        case _:
+            return Fits.YES
