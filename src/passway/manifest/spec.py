@@ -73,7 +73,8 @@ class MachineSpec:
 
     `ref.kind` is the kind of the object that asks; `replicas` how many machines it asks for.
     `document` is the whole object, `vmi` the VMI spec inside it, `vmi_path` its field path (empty
-    for none). All `path`s are field paths from the document's root.
+    for none). `labels` and `annotations` are those of the VMI. All `path`s are field paths from
+    the document's root.
     """
 
     ref: Ref

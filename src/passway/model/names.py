@@ -122,7 +122,7 @@ def mdev_type_key(text: str) -> str:
 
 
 def nearest(name: str, known: list[str], limit: int = 3) -> tuple[str, ...]:
-    """The known names close to `name`, best first: same letters in another case count as closest."""
+    """The known names close to `name`, best first; another case of the same letters is closest."""
     from difflib import get_close_matches
 
     folded = {candidate.lower(): candidate for candidate in sorted(known, reverse=True)}

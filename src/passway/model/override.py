@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from typing_extensions import override
 else:
 
-    def override(method):
+    def override(method):  # noqa: ANN001, ANN201 - type checkers never read this branch
         """Marks a method that replaces a parent's; only type checkers read it."""
         return method
 

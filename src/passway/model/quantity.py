@@ -4,6 +4,8 @@ Owns the grammar of `resource.Quantity` (k8s.io/apimachinery/pkg/api/resource/qu
 decimal points, the suffixes n to E and Ki to Ei, decimal exponents, rounding away from zero below
 one nano-unit, the cap of binary quantities, and the canonical form the API server prints.
 A quantity is an integer of nano-units: sums and comparisons are exact, and nothing is ever a float.
+Where Go's code goes astray, this does not: text without a digit ("m", "+") is refused, as CRD
+schemas do, amounts of 1000E keep their suffix, and negative amounts round away from zero too.
 """
 
 import re
@@ -18,6 +20,8 @@ Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 NANOS: Final = 10**9
 MAX_LENGTH: Final = 128
 MAX_EXPONENT: Final = 64
+# Whatever is parsed prints as text that parses to the same again, within the limits above.
+_LIMIT: Final = NANOS * 10**MAX_EXPONENT
 _BINARY_CAP: Final = (2**63 - 1) * NANOS
 
 _DECIMAL: Final = {
@@ -111,14 +115,17 @@ def parse_quantity(text: str) -> Quantity:
         nanos = _away(mantissa * (NANOS << _BINARY[suffix]), 10 ** len(part))
         nanos = max(-_BINARY_CAP, min(nanos, _BINARY_CAP))
         # Kubernetes keeps a binary fraction below one in decimal form, which avoids surprises.
-        return Quantity(nanos, "DecimalSI" if 0 < nanos < NANOS else "BinarySI")
+        return Quantity(nanos, "DecimalSI" if 0 < abs(nanos) < NANOS else "BinarySI")
     format: Format = "DecimalExponent" if match["exponent"] else "DecimalSI"
     power = int(match["exponent"]) if match["exponent"] else _DECIMAL[suffix]
     if power > MAX_EXPONENT:
         raise InvalidQuantity(
             f"{text[:40]!r} has an exponent above {MAX_EXPONENT}; no resource is that large"
         )
-    return Quantity(_scaled(mantissa, power + 9 - len(part)), format)
+    nanos = _scaled(mantissa, power + 9 - len(part))
+    if abs(nanos) > _LIMIT:
+        raise InvalidQuantity(f"{text[:40]!r} is too large; no resource is that large")
+    return Quantity(nanos, format)
 
 
 def _scaled(mantissa: int, power: int) -> int:

@@ -132,6 +132,12 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "Write aliases out, or split the file.",
     ),
     Reason(
+        "TooManyDocuments",
+        "The text holds too many documents",
+        "the text holds more than {limit} documents",
+        "Split the file, or leave out the objects that are not VMs.",
+    ),
+    Reason(
         "DuplicateKey",
         "A key stands twice in one mapping",
         'the key "{field}" stands twice here; the first is in line {first}',
@@ -397,10 +403,14 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "ResourceNotAdvertisedUndecided",
         "No node advertises the resource, but a claim might provide it",
-        'no node advertises "{resource}"; {why}',
+        'no node advertises "{resource}"',
         "Hand in the DeviceClasses (kubectl get deviceclasses -o json); if the cluster has none, "
         "say --read deviceclasses.",
-        (("near", "; nodes advertise {near}"),),
+        (
+            ("near", "; nodes advertise {near}"),
+            ("device_class", "; the DeviceClass {device_class} provides it through claims"),
+            ("state", "; whether a DeviceClass provides it is not known: deviceclasses {state}"),
+        ),
     ),
     Reason(
         "ResourceUnhealthy",
@@ -438,16 +448,26 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         (("gate_off", "; the feature gate CPUManager is off, so KubeVirt labels no node"),),
     ),
     Reason(
+        "LabelMissing",
+        "No node has a label that KubeVirt asks for",
+        "no node has the label {label}, which KubeVirt requires for this VM",
+        "Look at virt-handler on the nodes, which sets the label.",
+    ),
+    Reason(
         "NodeNotMatched",
-        "No suitable node matches a rule of the VM",
-        "{nodes} {nodes:has} all that the VM asks for, but {nodes:is} not matched by {rule}",
+        "No node matches a rule of the VM",
+        "no node of the cluster is matched by {rule}",
         "Change the rule, or label the nodes accordingly.",
     ),
     Reason(
         "UntoleratedTaint",
         "The suitable nodes are tainted",
         "{nodes} {nodes:has} all that the VM asks for, but {nodes:is} tainted {taints}",
-        "Add a toleration for the taint to the VM, or remove the taint.",
+        "Add a toleration for the taint to the VM, or remove the taint; KubeVirt adds none.",
+        (
+            ("tolerations", "; the VM tolerates {tolerations}, which does not match"),
+            ("free", "; there {free}"),
+        ),
     ),
     Reason(
         "NodeUnschedulable",
@@ -489,7 +509,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "VolumeNotPlaced",
         "Where a volume can be is not known",
-        '{what} "{claim}" does not say on which nodes it can be used ({why})',
+        'on which nodes PersistentVolumeClaim "{claim}" can be used is not decided yet',
         "Check the topology of its storage class against the nodes that have the device.",
     ),
     Reason(

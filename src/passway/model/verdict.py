@@ -84,7 +84,52 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-Param: TypeAlias = "str | int | Quantity | Ref | tuple[Param, ...]"
+@dataclass(frozen=True, slots=True, order=True)
+class Free:
+    """Free units of a resource on a node, of those allocatable there."""
+
+    node: str
+    free: Quantity
+    allocatable: Quantity
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.free} free of {self.allocatable} on {self.node}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Holding:
+    """Who holds units on which node; `deletion` is set while its pod is being deleted."""
+
+    holder: Ref
+    amount: Quantity
+    node: str
+    pod: str = ""
+    deletion: str | None = None
+
+    @override
+    def __str__(self) -> str:
+        text = f"{self.holder} ({self.amount} on {self.node}"
+        if self.deletion:
+            text += f", pod {self.pod} is being deleted since {self.deletion} and counts until then"
+        return f"{text})"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Shortage:
+    """Why one node does not do: what it lacks, with the amounts where there are any."""
+
+    node: str
+    has: tuple[str, ...]
+    lacks: tuple[str, ...]
+
+    @override
+    def __str__(self) -> str:
+        has = f" has {', '.join(self.has)} but" if self.has else ""
+        return f"{self.node}{has} fails {', '.join(self.lacks)}"
+
+
+Param: TypeAlias = "str | int | Quantity | Ref | Free | Holding | Shortage | tuple[Param, ...]"
 
 NO_PARAMS: Final[Mapping[str, Param]] = MappingProxyType({})
 

@@ -1,0 +1,1 @@
+"""The cluster as values: wire records, a state fed by events, immutable snapshots."""

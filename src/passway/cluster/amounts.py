@@ -1,0 +1,140 @@
+"""Amounts as the scheduler counts them: CPU in thousandths, everything else in whole units.
+
+Owns the conversion from the API's text to integers, rounding up as kube-scheduler's NodeInfo does
+(MilliValue for cpu, Value for the rest), and the sum of a pod's requests. A vector is a sorted
+tuple of (resource, amount) and is shared between all pods that ask for the same.
+Source: component-helpers/resource/helpers.go and noderesources/fit.go, v1.34.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from passway.cluster.records import Amounts, PodSpec, Resources
+from passway.model.quantity import NANOS, InvalidQuantity, Quantity, parse_quantity
+
+Vector: TypeAlias = tuple[tuple[str, int], ...]
+Nanos: TypeAlias = dict[str, int]
+Items: TypeAlias = tuple[tuple[str, str | int | float], ...]
+
+CPU: Final = "cpu"
+MEMORY: Final = "memory"
+PODS: Final = "pods"
+EPHEMERAL: Final = "ephemeral-storage"
+HUGEPAGES: Final = "hugepages-"
+KUBEVIRT_DEVICES: Final = "devices.kubevirt.io/"
+NATIVE: Final = frozenset({CPU, MEMORY, PODS, EPHEMERAL})
+_MILLI_NANOS: Final = NANOS // 1000
+_BYTES: Final = (MEMORY, EPHEMERAL)
+
+
+def units(resource: str, nanos: int) -> int:
+    """Nano-units -> the integer that the scheduler counts this resource in."""
+    return -(-nanos // (_MILLI_NANOS if resource == CPU else NANOS))
+
+
+def as_quantity(resource: str, amount: int) -> Quantity:
+    """The scheduler's integer -> a quantity to show."""
+    if resource == CPU:
+        return Quantity(amount * _MILLI_NANOS)
+    binary = resource in _BYTES or resource.startswith(HUGEPAGES)
+    return Quantity(amount * NANOS, "BinarySI" if binary else "DecimalSI")
+
+
+def is_device(resource: str) -> bool:
+    """A device of a plugin that a VM may ask for: extended, and not one of KubeVirt's own."""
+    return (
+        "/" in resource
+        and not resource.startswith(KUBEVIRT_DEVICES)
+        and "kubernetes.io/" not in resource
+    )
+
+
+def integers(amounts: Amounts | None) -> dict[str, int]:
+    """An API resource list as integers; raises InvalidQuantity with the name of the resource."""
+    return {resource: units(resource, nanos) for resource, nanos in parse(amounts).items()}
+
+
+def parse(amounts: Amounts | None) -> Nanos:
+    """An API resource list -> exact nano-units."""
+    return dict(_parsed(tuple(amounts.items()))) if amounts else {}
+
+
+@lru_cache(maxsize=65536)
+def _parsed(items: Items) -> Nanos:
+    """Shared between callers, which must not write to it."""
+    parsed: Nanos = {}
+    for resource, text in items:
+        try:
+            parsed[resource] = parse_quantity(str(text)).nanos
+        except InvalidQuantity as error:
+            raise InvalidQuantity(f"{resource}: {error}") from None
+    return parsed
+
+
+def pod_requests(spec: PodSpec) -> Vector:
+    """What a pod counts for on its node, itself as one of `pods` included.
+
+    The larger of (all containers and sidecars) and (each init container with the sidecars before
+    it), then pod-level resources in their place, then the overhead of its runtime class.
+    """
+    return _total(
+        tuple([_wanted(container.resources) for container in spec.containers or ()]),
+        tuple(
+            [
+                (container.restart_policy == "Always", _wanted(container.resources))
+                for container in spec.init_containers or ()
+            ]
+        ),
+        _wanted(spec.resources),
+        tuple(spec.overhead.items()) if spec.overhead else (),
+    )
+
+
+@lru_cache(maxsize=65536)
+def _total(
+    containers: tuple[Items, ...],
+    init_containers: tuple[tuple[bool, Items], ...],
+    pod_level: Items,
+    overhead: Items,
+) -> Vector:
+    """Cached by the texts: most pods of a cluster ask for what another one asks for."""
+    sidecars: Nanos = {}
+    peak: Nanos = {}
+    for is_sidecar, wanted in init_containers:
+        if is_sidecar:
+            sidecars = _sum((sidecars, _parsed(wanted)))
+            peak = _max(peak, sidecars)
+        else:
+            peak = _max(peak, _sum((sidecars, _parsed(wanted))))
+    total = _max(_sum((sidecars, *(_parsed(wanted) for wanted in containers))), peak)
+    total = _sum(({**total, **_parsed(pod_level)}, _parsed(overhead)))
+    counted = {resource: units(resource, nanos) for resource, nanos in total.items() if nanos}
+    return tuple(sorted({**counted, PODS: 1}.items()))
+
+
+def _wanted(resources: Resources | None) -> Items:
+    """Requests; a limit alone is its own request, as the API server defaults it."""
+    if resources is None:
+        return ()
+    requests = resources.requests or {}
+    limits = resources.limits
+    if limits and len(requests) < len(limits):
+        return tuple({**limits, **requests}.items())
+    return tuple(requests.items())
+
+
+def _sum(parts: Iterable[Mapping[str, int]]) -> Nanos:
+    total: Nanos = {}
+    for part in parts:
+        for resource, amount in part.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
+
+
+def _max(left: Nanos, right: Mapping[str, int]) -> Nanos:
+    merged = dict(left)
+    for resource, amount in right.items():
+        if amount > merged.get(resource, 0):
+            merged[resource] = amount
+    return merged

@@ -1,0 +1,426 @@
+"""Wire records: what Passway reads of each Kubernetes object, and nothing else.
+
+msgspec skips the bytes of every field that no struct names, so an object costs what is read of it.
+Field names are the API's own (camelCase through `rename`). A record judges nothing; amounts stay
+the API's text until they are folded. `PermittedHostDevices` lists stay plain, because a change
+must write back every field it does not know.
+"""
+
+from typing import Any
+
+import msgspec
+
+Amounts = dict[str, str | int | float]
+
+
+class Record(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """Base of all wire records."""
+
+
+class OwnerReference(Record, frozen=True):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class Meta(Record, frozen=True):
+    name: str
+    namespace: str | None = None
+    uid: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+
+# -- selectors, shared by pods and by what the scheduler model reads ------------------------------
+
+
+class Requirement(Record, frozen=True):
+    key: str
+    operator: str
+    values: tuple[str, ...] | None = None
+
+
+class LabelSelector(Record, frozen=True):
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[Requirement, ...] | None = None
+
+
+class NodeSelectorTerm(Record, frozen=True):
+    match_expressions: tuple[Requirement, ...] | None = None
+    match_fields: tuple[Requirement, ...] | None = None
+
+
+class NodeSelector(Record, frozen=True):
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class NodeAffinity(Record, frozen=True):
+    required: NodeSelector | None = msgspec.field(
+        name="requiredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+
+
+class PodAffinityTerm(Record, frozen=True):
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: LabelSelector | None = None
+
+
+class PodAffinity(Record, frozen=True):
+    required: tuple[PodAffinityTerm, ...] | None = msgspec.field(
+        name="requiredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+
+
+class Affinity(Record, frozen=True):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(Record, frozen=True):
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class Taint(Record, frozen=True):
+    key: str
+    effect: str
+    value: str | None = None
+
+    def text(self) -> str:
+        """`key=value:effect`, as kubectl prints it."""
+        return (
+            f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+        )
+
+
+# -- core kinds -----------------------------------------------------------------------------------
+
+
+class Condition(Record, frozen=True):
+    type: str
+    status: str
+    reason: str | None = None
+    last_heartbeat_time: str | None = None
+
+
+class NodeSpec(Record, frozen=True):
+    unschedulable: bool | None = None
+    taints: tuple[Taint, ...] | None = None
+
+
+class NodeStatus(Record, frozen=True):
+    capacity: Amounts | None = None
+    allocatable: Amounts | None = None
+    conditions: tuple[Condition, ...] | None = None
+
+
+class Node(Record, frozen=True):
+    metadata: Meta
+    spec: NodeSpec | None = None
+    status: NodeStatus | None = None
+
+
+class Resources(Record, frozen=True):
+    requests: Amounts | None = None
+    limits: Amounts | None = None
+
+
+class Port(Record, frozen=True):
+    host_port: int | None = None
+    protocol: str | None = None
+
+
+class Container(Record, frozen=True):
+    resources: Resources | None = None
+    ports: tuple[Port, ...] | None = None
+    restart_policy: str | None = None
+
+
+class ClaimSource(Record, frozen=True):
+    claim_name: str = ""
+
+
+class PodVolume(Record, frozen=True):
+    persistent_volume_claim: ClaimSource | None = None
+
+
+class PodResourceClaim(Record, frozen=True):
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSpec(Record, frozen=True):
+    node_name: str | None = None
+    priority: int | None = None
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
+    overhead: Amounts | None = None
+    resources: Resources | None = None
+    volumes: tuple[PodVolume, ...] | None = None
+    resource_claims: tuple[PodResourceClaim, ...] | None = None
+    affinity: Affinity | None = None
+
+
+class PodStatus(Record, frozen=True):
+    phase: str | None = None
+    nominated_node_name: str | None = None
+
+
+class Pod(Record, frozen=True):
+    metadata: Meta
+    spec: PodSpec | None = None
+    status: PodStatus | None = None
+
+
+class Named(Record, frozen=True):
+    """A kind of which only the metadata is read."""
+
+    metadata: Meta
+
+
+class ScopeRequirement(Record, frozen=True):
+    scope_name: str
+    operator: str
+    values: tuple[str, ...] | None = None
+
+
+class ScopeSelector(Record, frozen=True):
+    match_expressions: tuple[ScopeRequirement, ...] | None = None
+
+
+class QuotaSpec(Record, frozen=True):
+    hard: Amounts | None = None
+    scopes: tuple[str, ...] | None = None
+    scope_selector: ScopeSelector | None = None
+
+
+class QuotaStatus(Record, frozen=True):
+    hard: Amounts | None = None
+    used: Amounts | None = None
+
+
+class ResourceQuota(Record, frozen=True):
+    metadata: Meta
+    spec: QuotaSpec | None = None
+    status: QuotaStatus | None = None
+
+
+class LimitRangeItem(Record, frozen=True):
+    type: str = ""
+    max: Amounts | None = None
+    min: Amounts | None = None
+    default: Amounts | None = None
+    default_request: Amounts | None = None
+
+
+class LimitRangeSpec(Record, frozen=True):
+    limits: tuple[LimitRangeItem, ...] | None = None
+
+
+class LimitRange(Record, frozen=True):
+    metadata: Meta
+    spec: LimitRangeSpec | None = None
+
+
+class PriorityClass(Record, frozen=True):
+    metadata: Meta
+    value: int = 0
+    global_default: bool | None = None
+
+
+class PodOverhead(Record, frozen=True):
+    pod_fixed: Amounts | None = None
+
+
+class RuntimeClass(Record, frozen=True):
+    metadata: Meta
+    handler: str = ""
+    overhead: PodOverhead | None = None
+
+
+class StorageClass(Record, frozen=True):
+    metadata: Meta
+    provisioner: str = ""
+    volume_binding_mode: str | None = None
+    allowed_topologies: tuple[Any, ...] | None = None
+
+
+class ClaimSpec(Record, frozen=True):
+    volume_name: str | None = None
+    storage_class_name: str | None = None
+    access_modes: tuple[str, ...] | None = None
+
+
+class ClaimStatus(Record, frozen=True):
+    phase: str | None = None
+
+
+class PersistentVolumeClaim(Record, frozen=True):
+    metadata: Meta
+    spec: ClaimSpec | None = None
+    status: ClaimStatus | None = None
+
+
+class VolumeNodeAffinity(Record, frozen=True):
+    required: NodeSelector | None = None
+
+
+class VolumeSpec(Record, frozen=True):
+    node_affinity: VolumeNodeAffinity | None = None
+    storage_class_name: str | None = None
+
+
+class PersistentVolume(Record, frozen=True):
+    metadata: Meta
+    spec: VolumeSpec | None = None
+
+
+class DisruptionBudgetSpec(Record, frozen=True):
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudget(Record, frozen=True):
+    metadata: Meta
+    spec: DisruptionBudgetSpec | None = None
+
+
+class Webhook(Record, frozen=True):
+    name: str = ""
+    namespace_selector: LabelSelector | None = None
+
+
+class MutatingWebhookConfiguration(Record, frozen=True):
+    metadata: Meta
+    webhooks: tuple[Webhook, ...] | None = None
+
+
+# -- KubeVirt and HyperConverged --------------------------------------------------------------
+
+
+class DeveloperConfiguration(Record, frozen=True):
+    feature_gates: tuple[str, ...] | None = None
+    disabled_feature_gates: tuple[str, ...] | None = None
+    cpu_allocation_ratio: int | None = msgspec.field(name="cpuAllocationRatio", default=None)
+    memory_overcommit: int | None = None
+    node_selectors: dict[str, str] | None = None
+    use_emulation: bool | None = None
+
+
+class Configuration(Record, frozen=True):
+    permitted_host_devices: dict[str, Any] | None = None
+    developer_configuration: DeveloperConfiguration | None = None
+    eviction_strategy: str | None = None
+    cpu_request: str | int | float | None = None
+    additional_guest_memory_overhead_ratio: str | None = None
+
+
+class KubeVirtSpec(Record, frozen=True):
+    configuration: Configuration | None = None
+    permitted_host_devices: dict[str, Any] | None = None
+    """Not a field of KubeVirt: read only to point out a list in the wrong place."""
+
+
+class KubeVirtStatus(Record, frozen=True):
+    observed_kube_virt_version: str | None = None
+
+
+class KubeVirt(Record, frozen=True):
+    metadata: Meta
+    spec: KubeVirtSpec | None = None
+    status: KubeVirtStatus | None = None
+
+
+class HyperConverged(Record, frozen=True):
+    metadata: Meta
+    api_version: str = ""
+    spec: dict[str, Any] | None = None
+
+
+class HostDevice(Record, frozen=True):
+    name: str = ""
+    device_name: str | None = None
+    claim_name: str | None = None
+
+
+class MachineDevices(Record, frozen=True):
+    gpus: tuple[HostDevice, ...] | None = None
+    host_devices: tuple[HostDevice, ...] | None = None
+
+
+class Domain(Record, frozen=True):
+    devices: MachineDevices | None = None
+
+
+class MachineInstanceSpec(Record, frozen=True):
+    domain: Domain | None = None
+    eviction_strategy: str | None = None
+
+
+class MachineTemplate(Record, frozen=True):
+    spec: MachineInstanceSpec | None = None
+
+
+class NamedReference(Record, frozen=True):
+    name: str = ""
+    kind: str | None = None
+
+
+class VirtualMachineSpec(Record, frozen=True):
+    run_strategy: str | None = None
+    running: bool | None = None
+    template: MachineTemplate | None = None
+    instancetype: NamedReference | None = None
+
+
+class VirtualMachineStatus(Record, frozen=True):
+    printable_status: str | None = None
+
+
+class VirtualMachine(Record, frozen=True):
+    metadata: Meta
+    spec: VirtualMachineSpec | None = None
+    status: VirtualMachineStatus | None = None
+
+
+class MachineInstanceStatus(Record, frozen=True):
+    phase: str | None = None
+    node_name: str | None = None
+
+
+class VirtualMachineInstance(Record, frozen=True):
+    metadata: Meta
+    spec: MachineInstanceSpec | None = None
+    status: MachineInstanceStatus | None = None
+
+
+class InstancetypeSpec(Record, frozen=True):
+    gpus: tuple[HostDevice, ...] | None = None
+    host_devices: tuple[HostDevice, ...] | None = None
+
+
+class Instancetype(Record, frozen=True):
+    metadata: Meta
+    spec: InstancetypeSpec | None = None
+
+
+# -- dynamic resource allocation ----------------------------------------------------------------
+
+
+class DeviceClassSpec(Record, frozen=True):
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(Record, frozen=True):
+    metadata: Meta
+    spec: DeviceClassSpec | None = None

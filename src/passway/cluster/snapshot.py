@@ -1,0 +1,106 @@
+"""The snapshot: one immutable view of the cluster, from which every verdict is made.
+
+Owns how it is asked (free units, who advertises, who holds) and what was read: per kind *read*,
+*empty*, *unread* or *forbidden*. It shares its maps with the state that made it, which copies a
+map before it writes to it again; taking a snapshot therefore costs nothing that grows with pods.
+Free = allocatable minus the requests of the pods assigned to the node, never allocatable alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, TypeVar, cast
+
+import msgspec
+
+from passway.cluster import kinds, records
+from passway.cluster.fold import FoldedPod, NodeInfo
+from passway.cluster.kinds import Kind
+
+R = TypeVar("R", bound=records.Record)
+Key = tuple[str, str]
+
+
+class Read(StrEnum):
+    """What is known of a kind."""
+
+    READ = "read"
+    EMPTY = "empty"
+    UNREAD = "unread"
+    FORBIDDEN = "forbidden"
+
+    @property
+    def known(self) -> bool:
+        return self in {Read.READ, Read.EMPTY}
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False):
+    """The unfinished pods assigned to a node, by name, and the sum of their requests."""
+
+    pods: tuple[FoldedPod, ...] = ()
+    used: dict[str, int] = {}
+
+
+NO_USAGE: Final = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All maps are keyed by name or (namespace, name); the namespace of cluster objects is ''."""
+
+    nodes: Mapping[str, NodeInfo] = field(default_factory=dict)
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    pending: Mapping[Key, FoldedPod] = field(default_factory=dict)
+    guarded: Mapping[Key, FoldedPod] = field(default_factory=dict)
+    """Pods with a required anti-affinity: they may keep others away."""
+    advertisers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Device resource or hugepage size -> the nodes whose capacity or allocatable names it."""
+    objects: Mapping[str, Mapping[Key, Any]] = field(default_factory=dict)
+    reads: Mapping[str, Read] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Kind (plural) -> resourceVersion of the last event or list."""
+    at: str | None = None
+    """The moment that ages are judged at (RFC 3339, UTC)."""
+
+    def read(self, kind: Kind) -> Read:
+        return self.reads.get(kind.plural, Read.UNREAD)
+
+    def all(self, kind: Kind, record: type[R]) -> Mapping[Key, R]:
+        """The objects of a kind; `record` is the type its table entry names."""
+        assert kind.record is record  # noqa: S101 - a wrong pair is a bug, not input
+        return cast("Mapping[Key, R]", self.objects.get(kind.plural, {}))
+
+    def used(self, node: str, resource: str) -> int:
+        return self.usage.get(node, NO_USAGE).used.get(resource, 0)
+
+    def free(self, node: str, resource: str) -> int:
+        """May be negative, where pods hold more than a node offers any more."""
+        return self.nodes[node].allocatable.get(resource, 0) - self.used(node, resource)
+
+    def pods_on(self, node: str) -> tuple[FoldedPod, ...]:
+        return self.usage.get(node, NO_USAGE).pods
+
+    def holders(self, resource: str) -> Iterator[tuple[FoldedPod, int]]:
+        """The assigned pods that hold units of a device or hugepage resource, and how many."""
+        for node in sorted(self.advertisers.get(resource, ())):
+            for pod in self.pods_on(node):
+                for name, amount in pod.requests:
+                    if name == resource:
+                        yield pod, amount
+
+    def devices(self) -> tuple[str, ...]:
+        """All device resources that some node advertises, sorted."""
+        from passway.cluster.amounts import is_device
+
+        return tuple(sorted(resource for resource in self.advertisers if is_device(resource)))
+
+    @property
+    def kubevirt(self) -> records.KubeVirt | None:
+        """The KubeVirt object; of several, the first by name."""
+        found = self.all(kinds.KUBEVIRTS, records.KubeVirt)
+        return found[min(found)] if found else None
+
+    @property
+    def hyperconverged(self) -> records.HyperConverged | None:
+        found = self.all(kinds.HYPERCONVERGEDS, records.HyperConverged)
+        return found[min(found)] if found else None

@@ -1,0 +1,1 @@
+"""Kubernetes as an adapter: what satisfies `service.ports.Cluster`, and what that needs."""

@@ -1,0 +1,1 @@
+"""What KubeVirt itself would do, as pure functions: gates, the permitted list, the launcher pod."""

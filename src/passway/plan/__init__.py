@@ -1,0 +1,1 @@
+"""Plans: what would be written, as values. Nothing here writes."""

@@ -1,0 +1,202 @@
+"""A request for a VM, as flags or a REST body, becomes a VirtualMachine object.
+
+Owns the short form (name, image, CPUs, memory in MiB, devices, SR-IOV interfaces, placement) and
+its validation, all faults at once. The result takes the same path as any manifest: nothing is
+judged here that a stage judges, except what the short form itself promises.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from passway.model import names
+from passway.model.devices import DEVICE_LISTS, DeviceKind
+from passway.model.errors import InvalidInput
+from passway.model.verdict import Issue, Severity, Stage
+
+MAX_DEVICES: Final = 16
+PAGE_SIZES: Final = ("2Mi", "1Gi")
+MAX_CPUS: Final = 512
+MAX_MEMORY_MIB: Final = 64 * 1024 * 1024
+RUN_STRATEGIES: Final = ("Always", "RerunOnFailure", "Manual", "Halted", "Once")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """One device of the short form."""
+
+    name: str
+    device_name: str
+    kind: DeviceKind = "gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceRequest:
+    """One SR-IOV interface: `attachment` is the NetworkAttachmentDefinition, `[namespace/]name`."""
+
+    name: str
+    attachment: str
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRequest:
+    """A VM in short form. `memory_mib` in MiB; an empty image gives no disk (for a check only)."""
+
+    name: str
+    namespace: str = "default"
+    image: str = ""
+    cpus: int = 1
+    memory_mib: int = 1024
+    devices: tuple[DeviceRequest, ...] = ()
+    interfaces: tuple[InterfaceRequest, ...] = ()
+    dedicated_cpus: bool = False
+    hugepages: str | None = None
+    numa_passthrough: bool = False
+    run_strategy: str = "Always"
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_machine(request: MachineRequest) -> dict[str, Any]:
+    """The VirtualMachine; raises InvalidInput with every fault of the request."""
+    issues = tuple(_faults(request))
+    if issues:
+        first = issues[0]
+        raise InvalidInput(
+            f"{first.path}: {first.params['problem']}"
+            + (f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""),
+            issues=issues,
+        )
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {
+            "name": request.name,
+            "namespace": request.namespace,
+            **({"labels": dict(request.labels)} if request.labels else {}),
+        },
+        "spec": {
+            "runStrategy": request.run_strategy,
+            "template": {
+                "metadata": {"labels": {"kubevirt.io/vm": request.name}},
+                "spec": _instance(request),
+            },
+        },
+    }
+
+
+def _instance(request: MachineRequest) -> dict[str, Any]:
+    domain: dict[str, Any] = {
+        "cpu": {"cores": request.cpus},
+        "memory": {"guest": f"{request.memory_mib}Mi"},
+        "devices": _devices(request),
+    }
+    if request.dedicated_cpus:
+        domain["cpu"]["dedicatedCpuPlacement"] = True
+    if request.numa_passthrough:
+        domain["cpu"]["numa"] = {"guestMappingPassthrough": {}}
+    if request.hugepages:
+        domain["memory"]["hugepages"] = {"pageSize": request.hugepages}
+    spec: dict[str, Any] = {"domain": domain, "networks": _networks(request)}
+    if request.image:
+        spec["volumes"] = [{"name": "root", "containerDisk": {"image": request.image}}]
+    if request.devices:
+        # A device pins the VM to its node: LiveMigrate would block every drain.
+        spec["evictionStrategy"] = "None"
+    return spec
+
+
+def _devices(request: MachineRequest) -> dict[str, Any]:
+    devices: dict[str, Any] = {
+        "interfaces": [
+            {"name": "default", "masquerade": {}},
+            *(
+                {
+                    "name": item.name,
+                    "sriov": {},
+                    **({"model": item.model} if item.model else {}),
+                }
+                for item in request.interfaces
+            ),
+        ]
+    }
+    if request.image:
+        devices["disks"] = [{"name": "root", "disk": {"bus": "virtio"}}]
+    for kind, listed in DEVICE_LISTS.items():
+        items = [
+            {"name": item.name, "deviceName": item.device_name}
+            for item in request.devices
+            if item.kind == kind
+        ]
+        if items:
+            devices[listed] = items
+    return devices
+
+
+def _networks(request: MachineRequest) -> list[dict[str, Any]]:
+    multus = [
+        {"name": item.name, "multus": {"networkName": item.attachment}}
+        for item in request.interfaces
+    ]
+    return [{"name": "default", "pod": {}}, *multus]
+
+
+# -- validation -----------------------------------------------------------------------------------
+
+
+def _faults(request: MachineRequest) -> Iterator[Issue]:
+    yield from _checked("name", request.name, names.dns_label)
+    yield from _checked("namespace", request.namespace, names.dns_label)
+    yield from _sizes(request)
+    if len(request.devices) > MAX_DEVICES:
+        yield _fault(
+            "devices", f"{len(request.devices)} devices; at most {MAX_DEVICES} are allowed"
+        )
+    for index, device in enumerate(request.devices[:MAX_DEVICES]):
+        yield from _checked(f"devices[{index}].name", device.name, names.dns_label)
+        yield from _checked(
+            f"devices[{index}].device_name", device.device_name, names.resource_name
+        )
+    for index, interface in enumerate(request.interfaces):
+        yield from _checked(f"interfaces[{index}].name", interface.name, names.dns_label)
+        path = f"interfaces[{index}].network_type.sriov.name"
+        yield from _checked(path, interface.attachment, names.network_name)
+    yield from _unique("devices", [device.name for device in request.devices])
+    yield from _unique("interfaces", ["default", *(item.name for item in request.interfaces)])
+    if request.numa_passthrough and not request.dedicated_cpus:
+        yield _fault("cpu_numa_passthrough", "NUMA passthrough needs dedicated CPUs")
+    if request.numa_passthrough and not request.hugepages:
+        yield _fault("cpu_numa_passthrough", "NUMA passthrough needs hugepages")
+
+
+def _sizes(request: MachineRequest) -> Iterator[Issue]:
+    if not 1 <= request.cpus <= MAX_CPUS:
+        yield _fault("cpus", f"{request.cpus} is not between 1 and {MAX_CPUS}")
+    if not 1 <= request.memory_mib <= MAX_MEMORY_MIB:
+        yield _fault("memory", f"{request.memory_mib} MiB is not between 1 and {MAX_MEMORY_MIB}")
+    if request.hugepages not in {None, *PAGE_SIZES}:
+        sizes = " or ".join(PAGE_SIZES)
+        yield _fault("memory_hugepages_page_size", f"{request.hugepages!r}; use {sizes}")
+    if request.run_strategy not in RUN_STRATEGIES:
+        allowed = ", ".join(RUN_STRATEGIES)
+        yield _fault("run_strategy", f"{request.run_strategy!r}; use one of {allowed}")
+    if any(character.isspace() for character in request.image):
+        yield _fault("image", "an image reference has no spaces")
+
+
+def _checked(path: str, text: str, check: Callable[[str], object]) -> Iterator[Issue]:
+    try:
+        check(text)
+    except names.InvalidName as error:
+        yield _fault(path, str(error))
+
+
+def _unique(path: str, given: list[str]) -> Iterator[Issue]:
+    for name in sorted({name for name in given if given.count(name) > 1}):
+        yield _fault(path, f'the name "{name}" is used more than once')
+
+
+def _fault(path: str, problem: str) -> Issue:
+    return Issue(
+        "InvalidValue", Stage.MANIFEST, Severity.ERROR, path=path, params={"problem": problem}
+    )

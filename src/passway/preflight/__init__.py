@@ -1,0 +1,1 @@
+"""The walk: one module a stage, and the questions that are asked of it."""

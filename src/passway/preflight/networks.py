@@ -1,0 +1,161 @@
+"""Stage 4: the network attachments of SR-IOV interfaces, and the pools behind them.
+
+Owns the chain CRD -> attachment -> pool annotation -> resource -> who asks for it. With the gate
+ExternalNetResourceInjection on, KubeVirt leaves the request for a virtual function to the webhook
+of network-resources-injector; without that webhook the VM starts without its function. An empty
+pool is told here, and left out of the scheduling stage.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from passway.cluster import kinds, records
+from passway.cluster.snapshot import Snapshot
+from passway.kubevirt.gates import gates_of
+from passway.manifest.spec import Interface, MachineSpec
+from passway.model.names import nearest
+from passway.model.quantity import quantity
+from passway.model.verdict import Issue, Ref, Severity, Stage
+from passway.preflight import supply
+from passway.preflight.stage import Question
+
+STAGE: Final = Stage.NETWORKS
+CRD: Final = "network-attachment-definitions.k8s.cni.cncf.io"
+POOL: Final = "k8s.v1.cni.cncf.io/resourceName"
+INJECTOR: Final = "network-resources-injector"
+GATE: Final = "ExternalNetResourceInjection"
+
+
+def functions(spec: MachineSpec, snapshot: Snapshot) -> dict[str, int]:
+    """The virtual functions that the launcher needs: resource -> count, one a network."""
+    wanted: dict[str, int] = {}
+    for interface in spec.interfaces:
+        pool = _pool(_attachment(interface, spec, snapshot))
+        if pool:
+            wanted[pool] = wanted.get(pool, 0) + 1
+    return wanted
+
+
+def judge(question: Question) -> Iterator[Issue]:
+    """The issues of this stage."""
+    interfaces = [item for item in question.spec.interfaces if item.attachment]
+    if not interfaces:
+        return
+    if not multus_installed(question.snapshot):
+        for interface in interfaces:
+            yield question.issue(
+                STAGE,
+                Severity.ERROR,
+                "MultusMissing",
+                interface.attachment_path,
+                network=interface.name,
+            )
+        return
+    yield from question.unread(STAGE, kinds.ATTACHMENTS, "the network attachments")
+    if question.snapshot.read(kinds.ATTACHMENTS).known:
+        for interface in interfaces:
+            yield from _judge(question, interface)
+        yield from _injector(question, interfaces)
+
+
+def multus_installed(snapshot: Snapshot) -> bool | None:
+    """Whether the CRD is there; None (which counts as there) where that was not read."""
+    if snapshot.all(kinds.ATTACHMENTS, records.Named):
+        return True
+    if not snapshot.read(kinds.CRDS).known:
+        return None
+    return ("", CRD) in snapshot.all(kinds.CRDS, records.Named)
+
+
+def attachment_key(name: str, namespace: str) -> tuple[str, str]:
+    """`[namespace/]name` as written in a VM of that namespace -> key."""
+    given, slash, rest = name.rpartition("/")
+    return (given if slash else namespace, rest)
+
+
+def _attachment(
+    interface: Interface, spec: MachineSpec, snapshot: Snapshot
+) -> records.Named | None:
+    if not interface.attachment:
+        return None
+    key = attachment_key(interface.attachment, spec.namespace)
+    return snapshot.all(kinds.ATTACHMENTS, records.Named).get(key)
+
+
+def _pool(attachment: records.Named | None) -> str | None:
+    return (attachment.metadata.annotations or {}).get(POOL) if attachment else None
+
+
+def _judge(question: Question, interface: Interface) -> Iterator[Issue]:
+    snapshot, spec = question.snapshot, question.spec
+    attachment = _attachment(interface, spec, snapshot)
+    key = attachment_key(interface.attachment or "", spec.namespace)
+    ref = Ref("NetworkAttachmentDefinition", key[1], key[0])
+    path = interface.attachment_path
+    if attachment is None:
+        known = snapshot.all(kinds.ATTACHMENTS, records.Named)
+        near = nearest(key[1], [name for namespace, name in known if namespace == key[0]])
+        yield question.issue(
+            STAGE, Severity.ERROR, "AttachmentMissing", path, attachment=ref, near=near
+        )
+        return
+    pool = _pool(attachment)
+    if pool is None:
+        if interface.sriov:
+            yield question.issue(
+                STAGE, Severity.WARNING, "AttachmentWithoutPool", path, attachment=ref
+            )
+        return
+    yield from _supply(question, interface, ref, pool)
+
+
+def _supply(question: Question, interface: Interface, ref: Ref, pool: str) -> Iterator[Issue]:
+    snapshot = question.snapshot
+    if not snapshot.read(kinds.NODES).known:
+        return  # the scheduling stage says so
+    wanted = question.pod.requests.get(pool, 0)
+    path = interface.attachment_path
+    if not supply.advertised(snapshot, pool):
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "VfPoolNotAdvertised",
+            path,
+            attachment=ref,
+            resource=pool,
+            near=nearest(pool, list(snapshot.devices())),
+        )
+    elif not supply.enough(snapshot, pool, wanted):
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "VfPoolExhausted",
+            path,
+            tuple(sorted(snapshot.advertisers[pool])),
+            attachment=ref,
+            resource=pool,
+            wanted=quantity(wanted),
+            free=supply.free(snapshot, pool),
+            holders=supply.holders(snapshot, pool),
+        )
+
+
+def _injector(question: Question, interfaces: list[Interface]) -> Iterator[Issue]:
+    snapshot = question.snapshot
+    pools = sorted(functions(question.spec, snapshot))
+    if not pools or not gates_of(snapshot.kubevirt).on(GATE):
+        return
+    yield from question.unread(
+        STAGE, kinds.MUTATING_WEBHOOKS, "whether network-resources-injector is installed"
+    )
+    hooks = snapshot.all(kinds.MUTATING_WEBHOOKS, records.MutatingWebhookConfiguration)
+    named = [name for _, name in hooks]
+    named += [hook.name for entry in hooks.values() for hook in entry.webhooks or ()]
+    if snapshot.read(kinds.MUTATING_WEBHOOKS).known and not any(INJECTOR in name for name in named):
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "InjectorMissing",
+            interfaces[0].attachment_path,
+            resource=tuple(pools),
+        )

@@ -1,0 +1,189 @@
+"""What keeps suitable nodes from taking the VM: rules, labels, taints, cordons, combinations.
+
+Reached only when every single need is met by some node. Cordons and taints of nodes that have
+everything are told first, since lifting them is enough; otherwise the nearest misses show which
+combination fails.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from passway.cluster.amounts import HUGEPAGES, as_quantity, is_device
+from passway.cluster.records import Taint
+from passway.kubevirt.gates import gates_of
+from passway.kubevirt.launcher_pod import CPU_MANAGER
+from passway.model.verdict import Free, Issue, NodeResult, Severity, Shortage, Stage
+from passway.preflight import supply
+from passway.preflight.placement import demand_of, walk
+from passway.preflight.stage import Question
+from passway.preflight.volumes import claimed
+from passway.scheduler.filters import (
+    CORDON,
+    NODE_AFFINITY,
+    NODE_SELECTOR,
+    STATES,
+    TAINTS,
+    VOLUMES,
+    Demand,
+    fails,
+)
+from passway.scheduler.taints import UNSCHEDULABLE, untolerated
+
+STAGE: Final = Stage.SCHEDULING
+NEAR_MISSES: Final = 50
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def judge(question: Question, nodes: tuple[NodeResult, ...]) -> Iterator[Issue]:
+    """The issues, given that no node of the walk takes the VM and no single need is unmet."""
+    general = (*_unlabelled(question), *_unmatched(question))
+    yield from general
+    if general:
+        return
+    kept_away = [node for node in nodes if STATES.issuperset(node.fails)]
+    if kept_away:
+        yield from _states(question, kept_away)
+    else:
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "NoNodeHasAll",
+            nodes=tuple(node.name for node in nodes),
+            near_misses=_near_misses(question, nodes),
+        )
+
+
+def _unlabelled(question: Question) -> Iterator[Issue]:
+    """Labels that KubeVirt asks for and no node of the cluster has."""
+    snapshot = question.snapshot
+    for key, value in question.pod.node_labels.items():
+        if any(node.labels.get(key) == value for node in snapshot.nodes.values()):
+            continue
+        if key == CPU_MANAGER:
+            yield question.issue(
+                STAGE,
+                Severity.ERROR,
+                "NoCpuManager",
+                question.spec.vmi_field("domain.cpu.dedicatedCpuPlacement"),
+                gate_off=int(
+                    snapshot.kubevirt is not None
+                    and not gates_of(snapshot.kubevirt).on("CPUManager")
+                ),
+            )
+        else:
+            yield question.issue(STAGE, Severity.ERROR, "LabelMissing", label=f"{key}={value}")
+
+
+def _unmatched(question: Question) -> Iterator[Issue]:
+    """Rules of the VM that no node of the cluster matches."""
+    demand = demand_of(question)
+    rules = {
+        "nodeSelector": (NODE_SELECTOR, Demand({}, node_selector=demand.node_selector)),
+        f"affinity.nodeAffinity.{_REQUIRED}": (
+            NODE_AFFINITY,
+            Demand({}, node_affinity=demand.node_affinity),
+        ),
+    }
+    nodes = question.snapshot.nodes.values()
+    for path, (rule, alone) in rules.items():
+        if rule in demand.criteria() and all(rule in fails(alone, node, {}) for node in nodes):
+            yield question.issue(
+                STAGE,
+                Severity.ERROR,
+                "NodeNotMatched",
+                question.spec.vmi_field(path),
+                rule=_rule(question, rule),
+            )
+
+
+def _states(question: Question, nodes: list[NodeResult]) -> Iterator[Issue]:
+    cordoned = tuple(node.name for node in nodes if CORDON in node.fails)
+    if cordoned:
+        yield question.issue(STAGE, Severity.ERROR, "NodeUnschedulable", nodes=cordoned)
+    tainted = tuple(node.name for node in nodes if TAINTS in node.fails)
+    if tainted:
+        taints = {taint for name in tainted for taint in _taints(question, name)}
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "UntoleratedTaint",
+            question.spec.vmi_field("tolerations"),
+            tainted,
+            taints=tuple(sorted(taint.text() for taint in taints)),
+            tolerations=_close_tolerations(question, taints),
+            free=_supply_on(question, tainted),
+        )
+
+
+def _taints(question: Question, node: str) -> list[Taint]:
+    taints = untolerated(question.snapshot.nodes[node].taints, question.pod.tolerations)
+    return [taint for taint in taints if taint.key != UNSCHEDULABLE.key]
+
+
+def _close_tolerations(question: Question, taints: set[Taint]) -> tuple[str, ...]:
+    """Tolerations that name a taint's key and still do not match it."""
+    keys = {taint.key for taint in taints}
+    return tuple(
+        f"{toleration.key}={toleration.value or ''}:{toleration.effect or ''}"
+        for toleration in question.pod.tolerations
+        if toleration.key in keys
+    )
+
+
+def _supply_on(question: Question, nodes: tuple[str, ...]) -> tuple[Free, ...]:
+    return tuple(
+        item
+        for resource in sorted(question.pod.requests)
+        if is_device(resource)
+        for item in supply.free(question.snapshot, resource)
+        if item.node in nodes
+    )
+
+
+def _near_misses(question: Question, nodes: tuple[NodeResult, ...]) -> tuple[Shortage, ...]:
+    """The nodes that come closest, and those that have another of the wanted resources."""
+    snapshot, demand = question.snapshot, demand_of(question)
+    others = {
+        name
+        for resource in demand.requests
+        if is_device(resource) or resource.startswith(HUGEPAGES)
+        for name in snapshot.advertisers.get(resource, ())
+    }
+    if demand.node_selector:
+        matching = Demand({}, node_selector=demand.node_selector)
+        others |= {name for name, node in snapshot.nodes.items() if not fails(matching, node, {})}
+    rest = sorted(others - {node.name for node in nodes})
+    walked = (*nodes, *walk(snapshot, demand, rest).nodes)
+    closest = sorted(walked, key=lambda node: (len(node.fails), node.name))[:NEAR_MISSES]
+    return tuple(_shortage(question, node) for node in closest)
+
+
+def _shortage(question: Question, node: NodeResult) -> Shortage:
+    snapshot = question.snapshot
+    has = tuple(
+        f"{as_quantity(resource, snapshot.free(node.name, resource))} free {resource}"
+        for resource in sorted(question.pod.requests)
+        if resource not in node.fails and (is_device(resource) or resource.startswith(HUGEPAGES))
+    )
+    return Shortage(node.name, has, tuple(_lack(question, node.name, fail) for fail in node.fails))
+
+
+def _lack(question: Question, node: str, criterion: str) -> str:
+    snapshot, wanted = question.snapshot, question.pod.requests.get(criterion)
+    if wanted is not None:
+        free = as_quantity(criterion, max(snapshot.free(node, criterion), 0))
+        of = as_quantity(criterion, snapshot.nodes[node].allocatable.get(criterion, 0))
+        return f"{criterion} ({free} free of {of}, {as_quantity(criterion, wanted)} needed)"
+    if criterion == TAINTS:
+        return f"taint {', '.join(taint.text() for taint in _taints(question, node))}"
+    return _rule(question, criterion)
+
+
+def _rule(question: Question, criterion: str) -> str:
+    if criterion == NODE_SELECTOR:
+        pairs = sorted(question.pod.node_selector.items())
+        return f"nodeSelector {', '.join(f'{key}={value}' for key, value in pairs)}"
+    if criterion == VOLUMES:
+        names = sorted(volume.claim_name or "" for volume in claimed(question))
+        return f"where its volumes can be used ({', '.join(names)})"
+    return "the required node affinity" if criterion == NODE_AFFINITY else criterion

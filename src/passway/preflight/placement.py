@@ -1,0 +1,105 @@
+"""Where the launchers could go: every criterion of every node that matters.
+
+Walks the nodes that advertise the rarest resource asked for (all nodes where none is asked for)
+and keeps for each which criteria hold; the rest is one folded group that lacks that resource.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from passway.cluster.amounts import HUGEPAGES
+from passway.cluster.records import PodAffinityTerm
+from passway.cluster.snapshot import Snapshot
+from passway.model.verdict import NodeGroup, NodeResult
+from passway.preflight.stage import Question
+from passway.preflight.volumes import bound_to
+from passway.scheduler.filters import Demand, fails, places, used_on
+from passway.scheduler.selectors import matches_selector
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Nodes walked, the folded rest, copies in all, and what ends them (criterion -> nodes)."""
+
+    nodes: tuple[NodeResult, ...] = ()
+    groups: tuple[NodeGroup, ...] = ()
+    places: int = 0
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def feasible(self) -> tuple[NodeResult, ...]:
+        return tuple([node for node in self.nodes if not node.fails])
+
+
+def place(question: Question, *, expand: bool = False) -> Placement:
+    """Judges the nodes. `expand` walks every node instead of folding those without the resource."""
+    demand, snapshot = demand_of(question), question.snapshot
+    anchor = None if expand else _rarest(snapshot, demand.requests)
+    if anchor is None:
+        return walk(snapshot, demand, sorted(snapshot.nodes))
+    names = sorted(snapshot.advertisers.get(anchor, ()))
+    walked = walk(snapshot, demand, names)
+    rest = len(snapshot.nodes) - len(names)
+    groups = (NodeGroup(rest, (anchor,)),) if rest else ()
+    return Placement(walked.nodes, groups, walked.places, walked.limits)
+
+
+def demand_of(question: Question) -> Demand:
+    """The launcher's needs as the filters read them."""
+    pod = question.pod
+    return Demand(
+        requests=pod.requests,
+        labels=pod.node_labels,
+        node_selector=pod.node_selector,
+        node_affinity=pod.node_affinity,
+        tolerations=pod.tolerations,
+        volumes=bound_to(question),
+        exclusive=keeps_itself_away(question),
+    )
+
+
+def walk(snapshot: Snapshot, demand: Demand, names: list[str]) -> Placement:
+    """The criteria of the named nodes."""
+    criteria = demand.criteria()
+    results: list[NodeResult] = []
+    limits: dict[str, int] = {}
+    total = 0
+    for name in names:
+        node, used = snapshot.nodes[name], used_on(snapshot, name)
+        failed = fails(demand, node, used)
+        if failed:
+            met = tuple([criterion for criterion in criteria if criterion not in failed])
+            results.append(NodeResult(name, met, tuple(failed)))
+        else:
+            count, limit = places(demand, node, used)
+            total += count
+            limits[limit] = limits.get(limit, 0) + 1
+            results.append(NodeResult(name, criteria, (), count))
+    return Placement(tuple(results), (), total, limits)
+
+
+def own_anti_affinity(question: Question) -> tuple[PodAffinityTerm, ...]:
+    """The VM's required pod anti-affinity."""
+    anti = question.pod.affinity.pod_anti_affinity
+    return (anti.required or ()) if anti else ()
+
+
+def keeps_itself_away(question: Question) -> bool:
+    """Its anti-affinity holds copies of itself apart by node."""
+    return any(
+        term.topology_key == HOSTNAME
+        and term.label_selector is not None
+        and not term.namespaces
+        and matches_selector(term.label_selector, question.pod.labels)
+        for term in own_anti_affinity(question)
+    )
+
+
+def _rarest(snapshot: Snapshot, requests: Mapping[str, int]) -> str | None:
+    """The device or hugepage resource that the fewest nodes advertise, be it none."""
+    indexed = [name for name in requests if "/" in name or name.startswith(HUGEPAGES)]
+    return min(
+        indexed, key=lambda name: (len(snapshot.advertisers.get(name, ())), name), default=None
+    )

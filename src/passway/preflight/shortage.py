@@ -1,0 +1,143 @@
+"""Needs that no node can meet now, and what each of them is told as.
+
+A resource may be unknown to every node, known without a healthy unit, used up, or simply too
+small everywhere: four causes with four remedies, which the scheduler's "Insufficient" lumps
+together.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from passway.cluster import kinds, records
+from passway.cluster.amounts import HUGEPAGES, as_quantity, is_device
+from passway.kubevirt.permitted import permitted_of
+from passway.model.names import nearest
+from passway.model.verdict import Issue, NodeResult, Severity, Stage
+from passway.preflight import supply
+from passway.preflight.networks import functions
+from passway.preflight.stage import Question, state
+
+STAGE: Final = Stage.SCHEDULING
+IMPLICIT_CLASS: Final = "deviceclass.resource.kubernetes.io/"
+
+
+def unmet(question: Question, walked: tuple[NodeResult, ...]) -> tuple[str, ...]:
+    """The resources of which no node has enough free, whatever else it lacks."""
+    snapshot = question.snapshot
+    return tuple(
+        resource
+        for resource, wanted in question.pod.requests.items()
+        if (
+            not supply.enough(snapshot, resource, wanted)
+            if _indexed(resource)
+            else walked and all(resource in node.fails for node in walked)
+        )
+    )
+
+
+def explain(question: Question, resource: str) -> Iterator[Issue]:
+    """The issues for one unmet resource; empty pools of virtual functions are told by networks."""
+    if resource in functions(question.spec, question.snapshot):
+        return
+    if not _indexed(resource) or resource.startswith(HUGEPAGES):
+        yield _too_small(question, resource)
+    elif not supply.advertised(question.snapshot, resource):
+        yield _not_advertised(question, resource)
+    else:
+        yield from _used_up(question, resource)
+
+
+def _indexed(resource: str) -> bool:
+    return "/" in resource or resource.startswith(HUGEPAGES)
+
+
+def _path(question: Question, resource: str) -> str:
+    """The manifest's field that asks for the resource."""
+    spec = question.spec
+    for device in spec.plugin_devices:
+        if device.resource_name == resource:
+            return f"{device.path}.deviceName"
+    if resource.startswith(HUGEPAGES):
+        return spec.vmi_field("domain.memory.hugepages.pageSize")
+    paths = {"cpu": "domain.cpu", "memory": "domain.memory"}
+    return spec.vmi_field(paths[resource]) if resource in paths else ""
+
+
+def _too_small(question: Question, resource: str) -> Issue:
+    snapshot = question.snapshot
+    most = max((snapshot.free(node, resource) for node in snapshot.nodes), default=0)
+    return question.issue(
+        STAGE,
+        Severity.ERROR,
+        "NoFreeHugepages" if resource.startswith(HUGEPAGES) else "InsufficientResource",
+        _path(question, resource),
+        resource=resource,
+        wanted=as_quantity(resource, question.pod.requests[resource]),
+        most=as_quantity(resource, max(most, 0)),
+    )
+
+
+def _not_advertised(question: Question, resource: str) -> Issue:
+    snapshot, path = question.snapshot, _path(question, resource)
+    near = nearest(resource, list(snapshot.devices())) if is_device(resource) else ()
+    read = snapshot.read(kinds.DEVICE_CLASSES)
+    provider = _device_class(question, resource)
+    if provider or not read.known:
+        return question.issue(
+            STAGE,
+            Severity.UNKNOWN,
+            "ResourceNotAdvertisedUndecided",
+            path,
+            resource=resource,
+            near=near,
+            device_class=provider,
+            state="" if provider else state(read),
+        )
+    permitted = permitted_of(snapshot.kubevirt) or ()
+    return question.issue(
+        STAGE,
+        Severity.ERROR,
+        "ResourceNotAdvertised",
+        path,
+        resource=resource,
+        near=near,
+        permitted=int(any(permit.resource_name == resource for permit in permitted)),
+    )
+
+
+def _device_class(question: Question, resource: str) -> str:
+    """The DeviceClass that provides the resource through claims, if any."""
+    classes = question.snapshot.all(kinds.DEVICE_CLASSES, records.DeviceClass)
+    for (_, name), found in sorted(classes.items()):
+        extended = found.spec.extended_resource_name if found.spec else None
+        if resource in {extended, f"{IMPLICIT_CLASS}{name}"}:
+            return name
+    return ""
+
+
+def _used_up(question: Question, resource: str) -> Iterator[Issue]:
+    snapshot, path = question.snapshot, _path(question, resource)
+    healthy, unhealthy = supply.healthy(snapshot, resource), supply.unhealthy(snapshot, resource)
+    if unhealthy:
+        capacity = sum(snapshot.nodes[node].capacity.get(resource, 0) for node in unhealthy)
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "ResourceUnhealthy",
+            path,
+            unhealthy,
+            resource=resource,
+            capacity=as_quantity(resource, capacity),
+        )
+    if healthy:
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "ResourceExhausted",
+            path,
+            healthy,
+            resource=resource,
+            wanted=as_quantity(resource, question.pod.requests[resource]),
+            free=tuple(item for item in supply.free(snapshot, resource) if item.node in healthy),
+            holders=supply.holders(snapshot, resource),
+        )

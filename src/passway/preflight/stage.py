@@ -1,0 +1,73 @@
+"""What every stage gets and gives.
+
+A stage is a function from a Question to issues; it reads the spec, the predicted launcher pod and
+the snapshot, and nothing else. The helpers here build issues with the manifest's position, and say
+*unknown* for kinds that were not read.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from passway.cluster.kinds import Kind
+from passway.cluster.snapshot import Read, Snapshot
+from passway.kubevirt.launcher_pod import LauncherPod
+from passway.manifest.spec import MachineSpec
+from passway.model.verdict import Issue, Param, Ref, Severity, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Would `replicas` of this machine get running now? `pod` is the launcher of one."""
+
+    spec: MachineSpec
+    pod: LauncherPod
+    snapshot: Snapshot
+    replicas: int = 1
+
+    def issue(
+        self,
+        stage: Stage,
+        severity: Severity,
+        reason: str,
+        path: str = "",
+        nodes: tuple[str, ...] = (),
+        **params: Param,
+    ) -> Issue:
+        """An issue about this machine, with the place of `path` in the manifest."""
+        return Issue(
+            reason=reason,
+            stage=stage,
+            severity=severity,
+            subject=self.spec.ref,
+            path=path,
+            params=params,
+            nodes=nodes,
+            position=self.spec.position(path) if path else None,
+        )
+
+    def unread(self, stage: Stage, kind: Kind, what: str) -> Iterator[Issue]:
+        """An unknown issue if the kind was not read; `what` is what depends on it."""
+        read = self.snapshot.read(kind)
+        if not read.known:
+            yield self.issue(
+                stage,
+                Severity.UNKNOWN,
+                "KindUnread",
+                kind=kind.plural,
+                state=state(read),
+                what=what,
+            )
+
+
+Judge: TypeAlias = Callable[[Question], Iterator[Issue]]
+
+
+def state(read: Read) -> str:
+    """The words for a kind that was not read."""
+    return "may not be listed" if read is Read.FORBIDDEN else "were not read"
+
+
+def ref(kind: Kind, key: tuple[str, str]) -> Ref:
+    """A reference to an object by its key in the snapshot."""
+    return Ref(kind.kind, key[1], key[0] or None)

@@ -1,0 +1,99 @@
+"""One node against one launcher pod: which criteria it meets and how many copies it could take.
+
+Owns the filters of the default profile that decide feasibility for a launcher: cordon, taints,
+node selector, required node affinity, resources (all of the pod's needs together, on what is free
+now) and bound volumes. It keeps every criterion's answer instead of stopping at the first, so
+that a refusal can say which combination fails. What it does not judge is named by the caller.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from passway.cluster.fold import NodeInfo
+from passway.cluster.records import NodeSelector, Toleration
+from passway.cluster.snapshot import NO_USAGE, Snapshot
+from passway.scheduler.selectors import matches_labels, matches_node
+from passway.scheduler.taints import UNSCHEDULABLE, untolerated
+
+CORDON: Final = "schedulable"
+TAINTS: Final = "taints"
+NODE_SELECTOR: Final = "nodeSelector"
+NODE_AFFINITY: Final = "nodeAffinity"
+VOLUMES: Final = "volumes"
+STATES: Final = frozenset({CORDON, TAINTS})
+RULES: Final = frozenset({NODE_SELECTOR, NODE_AFFINITY, VOLUMES})
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a pod asks of a node. `requests` are the scheduler's integers (cpu in thousandths).
+
+    `labels` are required node labels that are criteria of their own (`key=value`); `exclusive`
+    says that a node takes one copy at most.
+    """
+
+    requests: Mapping[str, int]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    node_affinity: NodeSelector | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    volumes: tuple[NodeSelector, ...] = ()
+    exclusive: bool = False
+
+    def criteria(self) -> tuple[str, ...]:
+        """The names of all criteria, in the order in which they are shown."""
+        rules = (
+            *((NODE_SELECTOR,) if self.node_selector else ()),
+            *((NODE_AFFINITY,) if self.node_affinity else ()),
+            *((VOLUMES,) if self.volumes else ()),
+        )
+        labels = tuple(f"{key}={value}" for key, value in self.labels.items())
+        return (CORDON, TAINTS, *labels, *rules, *self.requests)
+
+
+def fails(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> list[str]:
+    """The criteria that the node fails, in the order of `criteria()`."""
+    found: list[str] = []
+    if node.unschedulable and untolerated((UNSCHEDULABLE,), demand.tolerations):
+        found.append(CORDON)
+    if node.taints and any(
+        taint.key != UNSCHEDULABLE.key for taint in untolerated(node.taints, demand.tolerations)
+    ):
+        found.append(TAINTS)
+    for key, value in demand.labels.items():
+        if node.labels.get(key) != value:
+            found.append(f"{key}={value}")
+    _rules(demand, node, found)
+    allocatable = node.allocatable
+    for resource, wanted in demand.requests.items():
+        if allocatable.get(resource, 0) - used.get(resource, 0) < wanted:
+            found.append(resource)
+    return found
+
+
+def _rules(demand: Demand, node: NodeInfo, found: list[str]) -> None:
+    if demand.node_selector and not matches_labels(demand.node_selector, node.labels):
+        found.append(NODE_SELECTOR)
+    if demand.node_affinity and not matches_node(demand.node_affinity, node.name, node.labels):
+        found.append(NODE_AFFINITY)
+    if demand.volumes and not all(
+        matches_node(volume, node.name, node.labels) for volume in demand.volumes
+    ):
+        found.append(VOLUMES)
+
+
+def places(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> tuple[int, str]:
+    """How many copies the node takes, given that it fails nothing, and what then runs out."""
+    most, limit = min(
+        (
+            ((node.allocatable.get(resource, 0) - used.get(resource, 0)) // wanted, resource)
+            for resource, wanted in demand.requests.items()
+        )
+    )
+    return (1, "podAntiAffinity") if demand.exclusive and most > 1 else (most, limit)
+
+
+def used_on(snapshot: Snapshot, node: str) -> Mapping[str, int]:
+    """The requests of the pods assigned to the node."""
+    return snapshot.usage.get(node, NO_USAGE).used

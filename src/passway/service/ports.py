@@ -1,0 +1,106 @@
+"""What the use cases need from outside, as Protocols: today a Kubernetes API.
+
+Owns the words between use cases and adapters: objects as plain JSON, the kind that names a
+collection, watch events, and which error means what. It knows no transport, no cache and no
+adapter; an adapter raises only `PasswayError` subclasses. Objects that go in or come out are never
+shared: each side may change its own. The decision behind it: six calls are all of the API that
+Passway uses, so a store in memory and a real API server can pass the same contract tests.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+
+from passway.model import errors
+
+Object: TypeAlias = dict[str, Any]
+"""A Kubernetes object as JSON."""
+
+Patch: TypeAlias = Object | list[Any]
+"""A dict is a JSON merge patch (RFC 7386), a list a JSON patch (RFC 6902)."""
+
+Change: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Kind:
+    """A collection of the API. `group` is empty for the core group."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion` as objects carry it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """`plural.group`, as RBAC messages and CRD names have it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """One change; a BOOKMARK's object carries only its kind and resourceVersion."""
+
+    type: Change
+    object: Object
+
+
+class Expired(errors.PasswayError):
+    """The version to watch from is no longer, or not, in the history: list again."""
+
+    kind: ClassVar[errors.Kind] = errors.Kind(
+        "EXPIRED", 410, errors.EXIT_UNREACHABLE, "The resource version is not in the history"
+    )
+
+
+class Cluster(Protocol):
+    """A Kubernetes API.
+
+    Every call may raise `Forbidden` (RBAC_DENIED, names the missing right) and `InvalidInput`;
+    those that name an object, `NotFound`.
+    """
+
+    async def get(self, kind: Kind, name: str, namespace: str | None = None) -> Object:
+        """One object."""
+        ...
+
+    async def list(self, kind: Kind, namespace: str | None = None) -> tuple[list[Object], str]:
+        """The objects, by namespace and name, and the resourceVersion to watch from."""
+        ...
+
+    async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:
+        """Stores `obj`; `Conflict` ALREADY_EXISTS; `NotFound` when its namespace is missing."""
+        ...
+
+    async def patch(
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str | None,
+        patch: Patch,
+        *,
+        dry_run: bool = False,
+    ) -> Object:
+        """Changes one object and returns it; a patch that changes nothing writes nothing.
+
+        `Conflict` CONCURRENT_CHANGE when the patch carries another metadata.resourceVersion than
+        the object has, or when a `test` of a JSON patch fails.
+        """
+        ...
+
+    async def delete(self, kind: Kind, name: str, namespace: str | None = None) -> None:
+        """Removes the object, or marks it while finalizers hold it."""
+        ...
+
+    def watch(self, kind: Kind, resource_version: str) -> AsyncIterator[WatchEvent]:
+        """The changes after `resource_version`, in order, without end; raises `Expired`.
+
+        Errors show at the first step, not at the call. Cancel the task that iterates when done.
+        """
+        ...
