@@ -10,9 +10,10 @@ from contextlib import aclosing
 
 import pytest
 
+from passway.cluster.kinds import Kind
 from passway.kube.memory import MemoryCluster
 from passway.model.errors import Conflict, InvalidInput, NotFound
-from passway.service.ports import Cluster, Expired, Kind, Object, WatchEvent
+from passway.service.ports import Cluster, Expired, Object, WatchEvent
 
 ADAPTERS = ["memory"]
 LAB = "lab"

@@ -5,98 +5,114 @@ An entry names the kind as Kubernetes does, and the record its objects become. W
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from passway.cluster import records as r
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Kind:
-    """A kind as the API names it; `plural` is also what `--read` and `KindUnread` say."""
+    """A collection of the API, named as the API names it; `group` is empty for the core group.
 
-    kind: str
-    plural: str
+    `plural` is also what `--read` and `KindUnread` say. `record` is what its objects become here.
+    """
+
     group: str
     version: str
-    record: type[r.Record]
+    kind: str
+    plural: str
     namespaced: bool = True
-
-    @property
-    def resource(self) -> str:
-        """`plural.group`, as RBAC and kubectl write it."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+    record: type[r.Record] = field(default=r.Named, compare=False)
 
     @property
     def api_version(self) -> str:
+        """`apiVersion` as objects carry it."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """`plural.group`, as RBAC messages and CRD names have it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+def _kind(
+    kind: str,
+    plural: str,
+    group: str,
+    version: str,
+    record: type[r.Record],
+    *,
+    namespaced: bool = True,
+) -> Kind:
+    return Kind(group, version, kind, plural, namespaced, record)
 
 
 _NETWORKS: Final = "k8s.cni.cncf.io"
 _INSTANCETYPE: Final = "instancetype.kubevirt.io"
 _DRA: Final = "resource.k8s.io"
 
-NODES: Final = Kind("Node", "nodes", "", "v1", r.Node, namespaced=False)
-PODS: Final = Kind("Pod", "pods", "", "v1", r.Pod)
-NAMESPACES: Final = Kind("Namespace", "namespaces", "", "v1", r.Named, namespaced=False)
-QUOTAS: Final = Kind("ResourceQuota", "resourcequotas", "", "v1", r.ResourceQuota)
-LIMIT_RANGES: Final = Kind("LimitRange", "limitranges", "", "v1", r.LimitRange)
-VOLUME_CLAIMS: Final = Kind(
+NODES: Final = _kind("Node", "nodes", "", "v1", r.Node, namespaced=False)
+PODS: Final = _kind("Pod", "pods", "", "v1", r.Pod)
+NAMESPACES: Final = _kind("Namespace", "namespaces", "", "v1", r.Named, namespaced=False)
+QUOTAS: Final = _kind("ResourceQuota", "resourcequotas", "", "v1", r.ResourceQuota)
+LIMIT_RANGES: Final = _kind("LimitRange", "limitranges", "", "v1", r.LimitRange)
+VOLUME_CLAIMS: Final = _kind(
     "PersistentVolumeClaim", "persistentvolumeclaims", "", "v1", r.PersistentVolumeClaim
 )
-VOLUMES: Final = Kind(
+VOLUMES: Final = _kind(
     "PersistentVolume", "persistentvolumes", "", "v1", r.PersistentVolume, namespaced=False
 )
-KUBEVIRTS: Final = Kind("KubeVirt", "kubevirts", "kubevirt.io", "v1", r.KubeVirt)
-HYPERCONVERGEDS: Final = Kind(
+KUBEVIRTS: Final = _kind("KubeVirt", "kubevirts", "kubevirt.io", "v1", r.KubeVirt)
+HYPERCONVERGEDS: Final = _kind(
     "HyperConverged", "hyperconvergeds", "hco.kubevirt.io", "v1beta1", r.HyperConverged
 )
-MACHINES: Final = Kind("VirtualMachine", "virtualmachines", "kubevirt.io", "v1", r.VirtualMachine)
-INSTANCES: Final = Kind(
+MACHINES: Final = _kind("VirtualMachine", "virtualmachines", "kubevirt.io", "v1", r.VirtualMachine)
+INSTANCES: Final = _kind(
     "VirtualMachineInstance", "virtualmachineinstances", "kubevirt.io", "v1",
     r.VirtualMachineInstance,
 )  # fmt: skip
-ATTACHMENTS: Final = Kind(
+ATTACHMENTS: Final = _kind(
     "NetworkAttachmentDefinition", "network-attachment-definitions", _NETWORKS, "v1", r.Named
 )
-CRDS: Final = Kind(
+CRDS: Final = _kind(
     "CustomResourceDefinition", "customresourcedefinitions", "apiextensions.k8s.io", "v1", r.Named,
     namespaced=False,
 )  # fmt: skip
-MUTATING_WEBHOOKS: Final = Kind(
+MUTATING_WEBHOOKS: Final = _kind(
     "MutatingWebhookConfiguration", "mutatingwebhookconfigurations",
     "admissionregistration.k8s.io", "v1", r.MutatingWebhookConfiguration, namespaced=False,
 )  # fmt: skip
-DEVICE_CLASSES: Final = Kind(
+DEVICE_CLASSES: Final = _kind(
     "DeviceClass", "deviceclasses", _DRA, "v1", r.DeviceClass, namespaced=False
 )
 
 ALL: Final[tuple[Kind, ...]] = (
     NODES, PODS, NAMESPACES, QUOTAS, LIMIT_RANGES, VOLUME_CLAIMS, VOLUMES,
-    Kind("PriorityClass", "priorityclasses", "scheduling.k8s.io", "v1", r.PriorityClass,
+    _kind("PriorityClass", "priorityclasses", "scheduling.k8s.io", "v1", r.PriorityClass,
          namespaced=False),
-    Kind("RuntimeClass", "runtimeclasses", "node.k8s.io", "v1", r.RuntimeClass, namespaced=False),
-    Kind("StorageClass", "storageclasses", "storage.k8s.io", "v1", r.StorageClass,
+    _kind("RuntimeClass", "runtimeclasses", "node.k8s.io", "v1", r.RuntimeClass, namespaced=False),
+    _kind("StorageClass", "storageclasses", "storage.k8s.io", "v1", r.StorageClass,
          namespaced=False),
-    Kind("CSINode", "csinodes", "storage.k8s.io", "v1", r.Named, namespaced=False),
-    Kind("CSIStorageCapacity", "csistoragecapacities", "storage.k8s.io", "v1", r.Named),
-    Kind("PodDisruptionBudget", "poddisruptionbudgets", "policy", "v1", r.PodDisruptionBudget),
+    _kind("CSINode", "csinodes", "storage.k8s.io", "v1", r.Named, namespaced=False),
+    _kind("CSIStorageCapacity", "csistoragecapacities", "storage.k8s.io", "v1", r.Named),
+    _kind("PodDisruptionBudget", "poddisruptionbudgets", "policy", "v1", r.PodDisruptionBudget),
     MUTATING_WEBHOOKS, CRDS, KUBEVIRTS, HYPERCONVERGEDS, MACHINES, INSTANCES,
-    Kind("VirtualMachineInstancetype", "virtualmachineinstancetypes", _INSTANCETYPE, "v1beta1",
+    _kind("VirtualMachineInstancetype", "virtualmachineinstancetypes", _INSTANCETYPE, "v1beta1",
          r.Instancetype),
-    Kind("VirtualMachineClusterInstancetype", "virtualmachineclusterinstancetypes", _INSTANCETYPE,
+    _kind("VirtualMachineClusterInstancetype", "virtualmachineclusterinstancetypes", _INSTANCETYPE,
          "v1beta1", r.Instancetype, namespaced=False),
-    Kind("VirtualMachinePreference", "virtualmachinepreferences", _INSTANCETYPE, "v1beta1",
+    _kind("VirtualMachinePreference", "virtualmachinepreferences", _INSTANCETYPE, "v1beta1",
          r.Named),
-    Kind("VirtualMachineClusterPreference", "virtualmachineclusterpreferences", _INSTANCETYPE,
+    _kind("VirtualMachineClusterPreference", "virtualmachineclusterpreferences", _INSTANCETYPE,
          "v1beta1", r.Named, namespaced=False),
     ATTACHMENTS,
-    Kind("NodeResourceTopology", "noderesourcetopologies", "topology.node.k8s.io", "v1alpha2",
+    _kind("NodeResourceTopology", "noderesourcetopologies", "topology.node.k8s.io", "v1alpha2",
          r.Named, namespaced=False),
     DEVICE_CLASSES,
-    Kind("ResourceClaim", "resourceclaims", _DRA, "v1", r.Named),
-    Kind("ResourceClaimTemplate", "resourceclaimtemplates", _DRA, "v1", r.Named),
-    Kind("ResourceSlice", "resourceslices", _DRA, "v1", r.Named, namespaced=False),
+    _kind("ResourceClaim", "resourceclaims", _DRA, "v1", r.Named),
+    _kind("ResourceClaimTemplate", "resourceclaimtemplates", _DRA, "v1", r.Named),
+    _kind("ResourceSlice", "resourceslices", _DRA, "v1", r.Named, namespaced=False),
 )  # fmt: skip
 
 BY_KIND: Final[Mapping[tuple[str, str], Kind]] = {(kind.group, kind.kind): kind for kind in ALL}

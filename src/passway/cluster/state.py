@@ -17,6 +17,8 @@ from passway.cluster.fold import FoldedPod, NodeInfo, fold_node, fold_pod
 from passway.cluster.kinds import Kind
 from passway.cluster.records import Meta, Node, Pod, Record
 from passway.cluster.snapshot import NO_USAGE, Key, Read, Snapshot, Usage
+from passway.model.errors import InvalidInput
+from passway.model.quantity import InvalidQuantity
 
 
 class ClusterState:
@@ -34,16 +36,19 @@ class ClusterState:
     # -- events ---------------------------------------------------------------------------------
 
     def apply(self, kind: Kind, record: Record) -> None:
-        """An object was added or changed. Raises InvalidQuantity before anything has changed."""
+        """An object was added or changed. Raises InvalidInput before anything has changed."""
         meta: Meta = record.metadata  # type: ignore[attr-defined] # every entry of the table has it
-        if isinstance(record, Pod):
-            self._set_pod(_key(kind, meta), fold_pod(record))
-        elif isinstance(record, Node):
-            node = fold_node(record)
-            self._set_node(node.name, node)
-            self._saw(node.heartbeat)
-        else:
-            self._write(kind.plural)[_key(kind, meta)] = record
+        try:
+            if isinstance(record, Pod):
+                self._set_pod(_key(kind, meta), fold_pod(record))
+            elif isinstance(record, Node):
+                node = fold_node(record)
+                self._set_node(node.name, node)
+                self._saw(node.heartbeat)
+            else:
+                self._write(kind.plural)[_key(kind, meta)] = record
+        except InvalidQuantity as error:
+            raise InvalidInput(f"{kind.kind} {meta.name}: {error}") from None
         self._saw(meta.creation_timestamp)
         self._saw(meta.deletion_timestamp)
         self.mark(kind, Read.READ, meta.resource_version)

@@ -18,10 +18,11 @@ from random import Random, SystemRandom
 from typing import Any, Final
 from uuid import UUID
 
+from passway.cluster.kinds import Kind
 from passway.kube.patch import copied, patched, same
 from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound
 from passway.model.names import InvalidName, dns_subdomain
-from passway.service.ports import Change, Expired, Kind, Object, Patch, WatchEvent
+from passway.service.ports import Change, Expired, Object, Patch, WatchEvent
 
 CLUSTER_SCOPED: Final = frozenset({
     "APIService", "CDI", "CSIDriver", "CSINode", "ClusterPolicy", "ClusterRole",

@@ -172,11 +172,11 @@ class Builder:
     def _add_key(self, frame: _Frame, node: Node) -> None:
         key = key_text(node.value, node.text) if isinstance(node, ScalarNode) else None
         if key is None:
-            self._place_key(frame, "drop", "", node)
             self.fault(
-                "InvalidValue", node.line, node.column, self._parent_path(),
+                "InvalidValue", node.line, node.column, self.path(),
                 problem="a key must be text" + (TEMPLATE if isinstance(node, MappingNode) else ""),
             )  # fmt: skip
+            self._place_key(frame, "drop", "", node)
             return
         first = frame.entries.get(key)
         if first is None:
@@ -191,13 +191,6 @@ class Builder:
     def _place_key(self, frame: _Frame, role: Role, key: str, node: Node) -> None:
         frame.role, frame.key = role, key
         frame.key_line, frame.key_column = node.line, node.column
-
-    def _parent_path(self) -> str:
-        """The path of the innermost collection itself."""
-        self._frames[-1].role, role = "key", self._frames[-1].role
-        path = self.path()
-        self._frames[-1].role = role
-        return path
 
     def _add_value(self, frame: _Frame, node: Node) -> None:
         role, frame.role = frame.role, "key"

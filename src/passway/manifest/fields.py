@@ -36,7 +36,6 @@ _WANTED: Final = {
     "string": "text",
     "integer": "a whole number",
     "boolean": "true or false",
-    "number": "a number",
     "int-or-string": "a whole number or text",
     "quantity": "a quantity (500m, 16Gi)",
 }
@@ -82,8 +81,6 @@ def _is_of_type(value: Scalar, name: str) -> bool:
             return isinstance(value, bool)
         case "integer":
             return is_whole(value)
-        case "number":
-            return is_whole(value) or (isinstance(value, float) and math.isfinite(value))
         case _:
             return isinstance(value, str) or is_whole(value)
 
@@ -146,7 +143,7 @@ class _Checker:
             self._at.pop()
 
     def _descend(self, key: str, node: Node, shape: Shape, line: int, column: int) -> None:
-        if shape == "any" or _is_null(node):
+        if _is_null(node):
             return
         self._at.append(key)
         self.walk(node, shape, Position(node.file, line, column))

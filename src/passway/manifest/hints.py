@@ -58,10 +58,8 @@ def _shared(here: list[str], parent: tuple[str, ...]) -> int:
 
 def _takes(shape: Shape, value: Node) -> bool:
     shape = load().resolve(shape)
-    if shape == "any" or (isinstance(value, ScalarNode) and value.value is None):
-        return True
     if isinstance(shape, str):
-        return isinstance(value, ScalarNode)
+        return shape == "any" or isinstance(value, ScalarNode)
     if shape.list is not None:
         return isinstance(value, SequenceNode)
     return isinstance(value, ScalarNode if shape.enum else MappingNode)

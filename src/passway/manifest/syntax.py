@@ -25,6 +25,7 @@ _WORDS: Final = (
     ("expected <block end>", "the indentation does not fit the lines above"),
     ("expected ':'", "a line without a colon stands among the fields of a mapping"),
     ("maximum nesting depth", "the nesting is too deep"),
+    ("expected '<document start>'", "text follows after the end of the document"),
     ("expected <document start>", "text follows after the end of the document"),
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ the last entry leaves `{}`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import unified_diff
 from typing import Any, Final
 
@@ -226,9 +226,7 @@ def _of_hyperconverged(found: HyperConverged) -> _Owner:
     listing: Any = {"spec": found.spec or {}}
     for field in spelling.path:
         listing = listing.get(field) if isinstance(listing, dict) else None
-    kind = Kind(
-        "HyperConverged", "hyperconvergeds", "hco.kubevirt.io", version or "v1beta1", HyperConverged
-    )
+    kind = replace(kinds.HYPERCONVERGEDS, version=version or kinds.HYPERCONVERGEDS.version)
     return _Owner(
         kind,
         Ref("HyperConverged", meta.name, meta.namespace),

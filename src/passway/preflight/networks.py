@@ -30,7 +30,7 @@ def functions(spec: MachineSpec, snapshot: Snapshot) -> dict[str, int]:
     """The virtual functions that the launcher needs: resource -> count, one a network."""
     wanted: dict[str, int] = {}
     for interface in spec.interfaces:
-        pool = _pool(_attachment(interface, spec, snapshot))
+        pool = pool_of(_attachment(interface, spec, snapshot))
         if pool:
             wanted[pool] = wanted.get(pool, 0) + 1
     return wanted
@@ -82,7 +82,8 @@ def _attachment(
     return snapshot.all(kinds.ATTACHMENTS, records.Named).get(key)
 
 
-def _pool(attachment: records.Named | None) -> str | None:
+def pool_of(attachment: records.Named | None) -> str | None:
+    """The resource that an attachment takes its virtual functions from."""
     return (attachment.metadata.annotations or {}).get(POOL) if attachment else None
 
 
@@ -99,7 +100,7 @@ def _judge(question: Question, interface: Interface) -> Iterator[Issue]:
             STAGE, Severity.ERROR, "AttachmentMissing", path, attachment=ref, near=near
         )
         return
-    pool = _pool(attachment)
+    pool = pool_of(attachment)
     if pool is None:
         if interface.sriov:
             yield question.issue(

@@ -28,7 +28,7 @@ ROOM_SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How many more of one machine fit. `limits`: what ends it -> on how many nodes (0: a quota)."""
+    """How many more of one machine fit. `limits`: what ends it -> on how many nodes."""
 
     places: int
     by_nodes: int
@@ -39,7 +39,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a drain does to one VM. `room`: other nodes with enough free for its launcher's needs."""
+    """What a drain does to one VM. `room`: other nodes with enough free for its launcher."""
 
     machine: Ref
     effect: Effect

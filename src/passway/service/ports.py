@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
+from passway.cluster.kinds import Kind
 from passway.model import errors
 
 Object: TypeAlias = dict[str, Any]
@@ -20,27 +21,6 @@ Patch: TypeAlias = Object | list[Any]
 """A dict is a JSON merge patch (RFC 7386), a list a JSON patch (RFC 6902)."""
 
 Change: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Kind:
-    """A collection of the API. `group` is empty for the core group."""
-
-    group: str
-    version: str
-    kind: str
-    plural: str
-    namespaced: bool
-
-    @property
-    def api_version(self) -> str:
-        """`apiVersion` as objects carry it."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def resource(self) -> str:
-        """`plural.group`, as RBAC messages and CRD names have it."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
+from passway.cluster.kinds import Kind
 from passway.kube.memory import MemoryCluster, Rule, kind_of
 from passway.model.errors import Conflict, Forbidden, InvalidInput
-from passway.service.ports import Expired, Kind
+from passway.service.ports import Expired
 
 VM = Kind("kubevirt.io", "v1", "VirtualMachine", "virtualmachines", namespaced=True)
 NODE = Kind("", "v1", "Node", "nodes", namespaced=False)

@@ -1,6 +1,7 @@
 """Field paths, positions and plain values of the tree."""
 
 import pytest
+
 from passway.manifest.nodes import MAX_NAME, child, shorten, steps
 from passway.manifest.text import MappingNode, Node, ScalarNode, SequenceNode, read
 from passway.model.verdict import Position

@@ -1,0 +1,233 @@
+"""The use cases, as one Protocol, and the implementation that only reads a snapshot.
+
+Every entry point asks a Backend and prints its documents: the command line one on dumps, on the
+sample or on a service, the REST routes one on a cluster. `Reading` answers what
+needs no writing; `SnapshotBackend` adds the plans of changes and refuses to apply them.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, Final, NoReturn, Protocol
+
+import msgspec
+
+from passway.cluster.snapshot import Snapshot
+from passway.kubevirt.permitted import Permit
+from passway.manifest.spec import MachineSpec
+from passway.manifest.vm import parse_manifest
+from passway.model.errors import Conflict, InvalidInput, PreflightFailed
+from passway.model.override import override
+from passway.model.reasons import SHOWN
+from passway.model.verdict import Fits, Verdict
+from passway.plan.permit import Change, plan_permit, plan_unpermit
+from passway.preflight.drift import drift
+from passway.preflight.questions import drain, fit
+from passway.preflight.walk import check
+from passway.service import documents as d
+from passway.service import report
+from passway.service.machines import machines
+
+MAX_MACHINES: Final = 100
+
+
+class Backend(Protocol):
+    """What can be asked. `text` is a manifest; `file` is what its positions name."""
+
+    async def inventory(self) -> d.DeviceInventory: ...
+    async def nodes(self) -> d.NodeList: ...
+    async def machines(self, namespace: str | None = None) -> d.MachineList: ...
+    async def permits(self) -> d.PermitList: ...
+    async def drift(self) -> d.DriftReport: ...
+    async def drain_impact(self, node: str) -> d.DrainImpact: ...
+
+    async def check(
+        self,
+        text: str | bytes,
+        file: str,
+        *,
+        namespace: str = "default",
+        replicas: int | None = None,
+        expand: bool = False,
+    ) -> tuple[d.VerdictDocument, ...]: ...
+
+    async def fit(
+        self, text: str | bytes, file: str, *, namespace: str = "default"
+    ) -> d.FitDocument: ...
+
+    async def permit(
+        self, permit: Permit, *, dry_run: bool = False, confirm: bool = False
+    ) -> d.PermitChange: ...
+
+    async def unpermit(
+        self,
+        resource_name: str,
+        *,
+        selector: str | None = None,
+        dry_run: bool = False,
+        confirm: bool = False,
+        force: bool = False,
+    ) -> d.PermitChange: ...
+
+    async def create(self, machine: dict[str, Any], *, dry_run: bool = False) -> d.MachineCreated:
+        """Creates the VM if its preflight does not say no; raises PreflightFailed otherwise."""
+        ...
+
+
+class Reading(ABC):
+    """Every question that a snapshot answers."""
+
+    @property
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """The cluster as it is to be judged now."""
+
+    async def inventory(self) -> d.DeviceInventory:
+        return report.inventory(self.snapshot)
+
+    async def nodes(self) -> d.NodeList:
+        return report.nodes(self.snapshot)
+
+    async def machines(self, namespace: str | None = None) -> d.MachineList:
+        return machines(self.snapshot, namespace)
+
+    async def permits(self) -> d.PermitList:
+        return report.permits(self.snapshot)
+
+    async def drift(self) -> d.DriftReport:
+        return report.drift(drift(self.snapshot))
+
+    async def drain_impact(self, node: str) -> d.DrainImpact:
+        return report.drain(node, drain(self.snapshot, node))
+
+    async def check(
+        self,
+        text: str | bytes,
+        file: str,
+        *,
+        namespace: str = "default",
+        replicas: int | None = None,
+        expand: bool = False,
+    ) -> tuple[d.VerdictDocument, ...]:
+        shown = 1000 if expand else SHOWN
+        return tuple(
+            report.verdict(found, shown)
+            for found in self.verdicts(text, file, namespace, replicas, expand=expand)
+        )
+
+    async def fit(
+        self, text: str | bytes, file: str, *, namespace: str = "default"
+    ) -> d.FitDocument:
+        return report.fit(fit(one_machine(text, file, namespace), self.snapshot))
+
+    def verdicts(
+        self,
+        text: str | bytes,
+        file: str,
+        namespace: str,
+        replicas: int | None = None,
+        *,
+        expand: bool = False,
+    ) -> tuple[Verdict, ...]:
+        """One verdict for each machine of the manifest; raises InvalidManifest with all faults."""
+        found = parse_manifest(text, file, namespace).require()
+        if len(found) > MAX_MACHINES:
+            raise InvalidInput(f"{len(found)} machines in one manifest; at most {MAX_MACHINES}")
+        return tuple(check(spec, self.snapshot, replicas=replicas, expand=expand) for spec in found)
+
+    def admitted(self, machine: dict[str, Any]) -> Verdict:
+        """The verdict of a machine that may be created; raises PreflightFailed for a no."""
+        verdict = self.verdicts(msgspec.json.encode(machine), "request", "default")[0]
+        if verdict.fits is Fits.NO:
+            words = [report.issue(item) for item in verdict.issues]
+            errors = [item.message for item in words if item.severity == "error"]
+            raise PreflightFailed("; ".join(errors), issues=verdict.issues)
+        return verdict
+
+
+class SnapshotBackend(Reading):
+    """Answers from one snapshot. `source` is how it is called when a write is refused."""
+
+    def __init__(self, snapshot: Snapshot, source: str = "a snapshot") -> None:
+        self._snapshot = snapshot
+        self._source = source
+
+    @property
+    @override
+    def snapshot(self) -> Snapshot:
+        return self._snapshot
+
+    async def permit(
+        self,
+        permit: Permit,
+        *,
+        dry_run: bool = False,
+        confirm: bool = False,  # noqa: ARG002
+    ) -> d.PermitChange:
+        return self._planned(plan_permit(self.snapshot, permit), dry_run=dry_run)
+
+    async def unpermit(
+        self,
+        resource_name: str,
+        *,
+        selector: str | None = None,
+        dry_run: bool = False,
+        confirm: bool = False,  # noqa: ARG002 - of the port; nothing is written here
+        force: bool = False,  # noqa: ARG002
+    ) -> d.PermitChange:
+        change = plan_unpermit(self.snapshot, resource_name, selector)
+        return self._planned(change, dry_run=dry_run)
+
+    async def create(self, machine: dict[str, Any], *, dry_run: bool = False) -> d.MachineCreated:
+        verdict = self.admitted(machine)
+        if not dry_run:
+            self._refuse()
+        return created(verdict, None, dry_run=True)
+
+    def _planned(self, change: Change, *, dry_run: bool) -> d.PermitChange:
+        if change.changed and not dry_run:
+            self._refuse()
+        return report.change(change, applied=False)
+
+    def _refuse(self) -> NoReturn:
+        raise InvalidInput(
+            f"nothing can be changed on {self._source}",
+            hint="add --dry-run to see the change, or name a service with --server",
+        )
+
+
+def one_machine(text: str | bytes, file: str, namespace: str) -> MachineSpec:
+    """The only machine of a manifest."""
+    found = parse_manifest(text, file, namespace).require()
+    if len(found) != 1:
+        raise InvalidInput(f"{file} holds {len(found)} machines; this question takes one")
+    return found[0]
+
+
+def created(verdict: Verdict, uid: str | None, *, dry_run: bool) -> d.MachineCreated:
+    """The answer to a create, with everything that did not refuse it."""
+    return d.MachineCreated(
+        name=verdict.subject.name,
+        namespace=verdict.subject.namespace or "default",
+        uid=uid,
+        dry_run=dry_run,
+        issues=report.issues(verdict.issues),
+        verdict=report.verdict(verdict),
+    )
+
+
+def confirmed(change: Change, *, confirm: bool, force: bool = False) -> None:
+    """Raises Conflict while a change waits for somebody's word."""
+    if change.enforcement and not confirm:
+        names = ", ".join(map(str, change.refused)) or "no VM that exists now"
+        raise Conflict(
+            "the cluster has no permitted list, so KubeVirt checks nothing; this change switches "
+            f"the check on, and it would refuse at their next start: {names}",
+            code="CONFIRMATION_REQUIRED",
+            hint='confirm it (--yes; in REST "confirm": true)',
+        )
+    if change.in_use and not force:
+        raise Conflict(
+            f"in use by {', '.join(map(str, change.in_use))}",
+            code="IN_USE",
+            hint="stop those VMs first, or insist (--force; in REST force=true): they keep running "
+            "and are refused at their next start",
+        )

@@ -1,0 +1,343 @@
+"""Documents: what every surface prints, and what REST and `-o json` are, field by field.
+
+Owns the published shapes (`apiVersion: passway.dev/v1alpha1`) and nothing else: they are made by
+`service.report` from values of the core, and read back by the command line from a service. Fields
+are only ever added. Amounts are Kubernetes quantities as text where they can have a unit, and
+integers where they count devices.
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+API_VERSION: Final = "passway.dev/v1alpha1"
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all documents."""
+
+
+class MachineRef(Document, frozen=True, kw_only=True):
+    kind: str
+    name: str
+    namespace: str | None = None
+
+
+class IssueDocument(Document, frozen=True, kw_only=True):
+    """One finding with its words. `path` is the field in the manifest, with its place."""
+
+    reason: str
+    stage: str
+    severity: Literal["error", "warning", "unknown"]
+    message: str
+    remedy: str
+    docs: str
+    subject: MachineRef | None = None
+    path: str | None = None
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    nodes: tuple[str, ...] = ()
+
+
+class StageDocument(Document, frozen=True, kw_only=True):
+    stage: str
+    outcome: Literal["pass", "warn", "fail", "unknown", "not_checked"]
+
+
+class NodeVerdict(Document, frozen=True, kw_only=True):
+    """Which criteria a node meets and fails, and how many copies it could take."""
+
+    name: str
+    meets: tuple[str, ...]
+    fails: tuple[str, ...]
+    places: int = 0
+
+
+class NodeGroupDocument(Document, frozen=True, kw_only=True):
+    """Nodes that lack the same resource, told as a number."""
+
+    count: int
+    fails: tuple[str, ...]
+
+
+class VerdictDocument(Document, frozen=True, kw_only=True):
+    """Would this machine get running now, with all its devices?"""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["Verdict"] = "Verdict"
+    machine: MachineRef
+    fits: Literal["yes", "no", "unknown"]
+    replicas: int
+    places: int
+    issues: tuple[IssueDocument, ...]
+    stages: tuple[StageDocument, ...]
+    nodes: tuple[NodeVerdict, ...]
+    node_groups: tuple[NodeGroupDocument, ...]
+
+
+class VerdictList(Document, frozen=True, kw_only=True):
+    """One verdict for each machine of a manifest; each is judged alone."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["VerdictList"] = "VerdictList"
+    items: tuple[VerdictDocument, ...]
+
+
+class FitNode(Document, frozen=True, kw_only=True):
+    name: str
+    places: int
+
+
+class FitDocument(Document, frozen=True, kw_only=True):
+    """How many more of one machine fit; `limits` names what ends it and on how many nodes."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["Fit"] = "Fit"
+    machine: MachineRef
+    places: int
+    by_nodes: int
+    by_quota: int | None
+    limits: dict[str, int]
+    nodes: tuple[FitNode, ...]
+    verdict: VerdictDocument
+
+
+class Amount(Document, frozen=True, kw_only=True):
+    """One resource on one node; free = allocatable - used, and may be negative."""
+
+    resource_name: str
+    capacity: int
+    allocatable: int
+    used: int
+    free: int
+
+
+class Hugepages(Document, frozen=True, kw_only=True):
+    """Pages of one size on one node, as quantities of bytes."""
+
+    page_size: str
+    allocatable: str
+    free: str
+
+
+class NodeDocument(Document, frozen=True, kw_only=True):
+    name: str
+    ready: bool
+    schedulable: bool
+    kubevirt_schedulable: bool
+    cpu_manager: bool
+    taints: tuple[str, ...]
+    devices: tuple[Amount, ...]
+    kubevirt_devices: tuple[Amount, ...]
+    hugepages: tuple[Hugepages, ...]
+    cpu_free: str
+    memory_free: str
+    machines: int
+    created: str | None = None
+
+
+class NodeList(Document, frozen=True, kw_only=True):
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["NodeList"] = "NodeList"
+    at: str | None = None
+    items: tuple[NodeDocument, ...]
+
+
+class PermitDocument(Document, frozen=True, kw_only=True):
+    """An entry of the permitted list, and how many nodes advertise its name."""
+
+    kind: Literal["pci", "mediated", "usb"]
+    resource_name: str
+    selector: str
+    external_resource_provider: bool
+    nodes: int
+
+
+class PermitList(Document, frozen=True, kw_only=True):
+    """`enforced` is false when the list is absent (nothing is checked), null when not known."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["PermitList"] = "PermitList"
+    enforced: bool | None
+    owner: MachineRef | None
+    items: tuple[PermitDocument, ...]
+
+
+class ResourceDocument(Document, frozen=True, kw_only=True):
+    """One device resource over all nodes. `kind` is a hint: how a VM would ask for it."""
+
+    resource_name: str
+    kind: Literal["gpu", "host-device", "sriov"]
+    capacity: int
+    advertised: int
+    used: int
+    free: int
+    permitted: bool | None
+    selectors: tuple[str, ...]
+    nodes: tuple[str, ...]
+    holders: tuple[str, ...]
+
+
+class PoolDocument(Document, frozen=True, kw_only=True):
+    """A pool of virtual functions and the network attachments that take from it."""
+
+    resource_name: str
+    networks: tuple[str, ...]
+    capacity: int
+    advertised: int
+    used: int
+    free: int
+    nodes: tuple[str, ...]
+
+
+class PoolList(Document, frozen=True, kw_only=True):
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["PoolList"] = "PoolList"
+    items: tuple[PoolDocument, ...]
+
+
+class DeviceInventory(Document, frozen=True, kw_only=True):
+    """Everything about devices on one cluster. `unread`: kinds that were not read, with why."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["DeviceInventory"] = "DeviceInventory"
+    at: str | None
+    resources: tuple[ResourceDocument, ...]
+    nodes: tuple[NodeDocument, ...]
+    permitted: tuple[PermitDocument, ...] | None
+    feature_gates: dict[str, bool] | None
+    kubevirt_version: str | None
+    multus_installed: bool | None
+    sriov_pools: tuple[PoolDocument, ...]
+    kind_hints: dict[str, Literal["gpu", "host-device", "sriov"]]
+    unread: dict[str, str]
+
+
+class MachineDocument(Document, frozen=True, kw_only=True):
+    """A VM (or a VMI without one). `holds`: device units of its running launcher."""
+
+    namespace: str
+    name: str
+    status: str
+    run_strategy: str | None
+    node: str | None
+    devices: tuple[str, ...]
+    holds: dict[str, int]
+    created: str | None = None
+
+
+class MachineList(Document, frozen=True, kw_only=True):
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["MachineList"] = "MachineList"
+    at: str | None = None
+    items: tuple[MachineDocument, ...]
+
+
+class DriftReport(Document, frozen=True, kw_only=True):
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["DriftReport"] = "DriftReport"
+    issues: tuple[IssueDocument, ...]
+
+
+class ImpactDocument(Document, frozen=True, kw_only=True):
+    """What a drain does to one VM. `room`: other nodes with enough free, its rules left aside."""
+
+    namespace: str
+    name: str
+    effect: Literal["stops", "migrates", "blocks", "external"]
+    devices: tuple[str, ...]
+    eviction_strategy: str
+    room: tuple[str, ...]
+
+
+class DrainImpact(Document, frozen=True, kw_only=True):
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["DrainImpact"] = "DrainImpact"
+    node: str
+    items: tuple[ImpactDocument, ...]
+
+
+class PermitChange(Document, frozen=True, kw_only=True):
+    """A change of the permitted list: what it does, and whether it was written."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["PermitChange"] = "PermitChange"
+    changed: bool
+    applied: bool
+    target: MachineRef
+    diff: str
+    enforcement: bool
+    refused: tuple[MachineRef, ...]
+    in_use: tuple[MachineRef, ...]
+    resource_version: str | None = None
+
+
+class MachineCreated(Document, frozen=True, kw_only=True):
+    """A VM that was created (or would be, with `dry_run`), with what its preflight said."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["MachineCreated"] = "MachineCreated"
+    name: str
+    namespace: str
+    uid: str | None
+    dry_run: bool
+    issues: tuple[IssueDocument, ...]
+    verdict: VerdictDocument
+
+
+class DevicePreflight(Document, frozen=True, kw_only=True):
+    """`ok` is false exactly when an issue has severity error."""
+
+    ok: bool
+    issues: tuple[IssueDocument, ...]
+
+
+class ReasonDocument(Document, frozen=True, kw_only=True):
+    reason: str
+    title: str
+    message: str
+    remedy: str
+    docs: str
+
+
+class ReasonList(Document, frozen=True, kw_only=True):
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["ReasonList"] = "ReasonList"
+    items: tuple[ReasonDocument, ...]
+
+
+class MyDevice(Document, frozen=True, kw_only=True):
+    """What a tenant may know of a resource: whether some is free, and the own quota."""
+
+    resource_name: str
+    available: Literal["free", "none", "unknown"]
+    permitted: bool | None
+    quota_hard: str | None = None
+    quota_used: str | None = None
+
+
+class MyDevices(Document, frozen=True, kw_only=True):
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["MyDevices"] = "MyDevices"
+    namespace: str
+    items: tuple[MyDevice, ...]
+
+
+class Problem(Document, frozen=True, kw_only=True):
+    """`application/problem+json` (RFC 9457), with `code` and, where there are any, `issues`."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: str
+    detail: str
+    hint: str | None = None
+    issues: tuple[IssueDocument, ...] = ()
+
+
+PUBLISHED: Final[tuple[type[Document], ...]] = (
+    VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
+    MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
+)  # fmt: skip
+"""The documents with a published JSON Schema."""

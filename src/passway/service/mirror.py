@@ -1,0 +1,117 @@
+"""The mirror: a ClusterState kept true by listing and watching a Cluster.
+
+Owns one task for each kind of the table: list, mark what could be read, then follow the watch and
+list again when the history is gone. A kind that may not be listed is *forbidden*, one that the API
+does not serve is *empty*; both are listed again now and then. One writer: only the event loop that
+started it feeds the state. It writes nothing to the cluster.
+"""
+
+import asyncio
+import logging
+from types import TracebackType
+from typing import Any, Final
+
+from passway.cluster import kinds
+from passway.cluster.dump import decode_object
+from passway.cluster.kinds import Kind
+from passway.cluster.snapshot import Read, Snapshot
+from passway.cluster.state import ClusterState
+from passway.model.errors import Forbidden, NotFound, NotSynced, PasswayError
+from passway.service.ports import Cluster, Expired
+
+RELIST_S: Final = 30.0
+_log = logging.getLogger("passway.mirror")
+
+
+class Mirror:
+    """`async with Mirror(cluster) as mirror:` until its end; `snapshot()` from any use case."""
+
+    def __init__(self, cluster: Cluster, *, relist_s: float = RELIST_S) -> None:
+        self._cluster = cluster
+        self._state = ClusterState()
+        self._relist_s = relist_s
+        self._listed: set[str] = set()
+        self._ready = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> "Mirror":
+        self._tasks = [
+            asyncio.create_task(self._follow(kind), name=f"mirror {kind.plural}")
+            for kind in kinds.ALL
+        ]
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def ready(self, timeout_s: float = 60.0) -> None:
+        """Waits until every kind was listed once; raises NotSynced."""
+        try:
+            await asyncio.wait_for(self._ready.wait(), timeout_s)
+        except TimeoutError:
+            raise self._unsynced() from None
+
+    def snapshot(self) -> Snapshot:
+        """The cluster as of now; raises NotSynced until every kind was listed once."""
+        if not self._ready.is_set():
+            raise self._unsynced()
+        return self._state.snapshot(self._state.newest)
+
+    def apply(self, obj: dict[str, Any]) -> None:
+        """An object that a write of ours returned, ahead of its watch event."""
+        decoded = decode_object(obj)
+        if decoded is not None:
+            self._state.apply(*decoded)
+
+    def _unsynced(self) -> NotSynced:
+        waiting = sorted(kind.plural for kind in kinds.ALL if kind.plural not in self._listed)
+        return NotSynced(
+            f"not read yet: {', '.join(waiting[:5])}", hint="try again in a few seconds"
+        )
+
+    async def _follow(self, kind: Kind) -> None:
+        while True:
+            try:
+                version = await self._list(kind)
+                await self._watch(kind, version)
+            except Expired:
+                continue
+            except Forbidden as error:
+                _log.warning("%s may not be read: %s", kind.plural, error)
+                self._mark(kind, Read.FORBIDDEN)
+            except NotFound:
+                self._mark(kind, Read.READ)
+            except PasswayError as error:
+                _log.warning("reading %s failed: %s", kind.plural, error)
+            await asyncio.sleep(self._relist_s)
+
+    async def _list(self, kind: Kind) -> str:
+        objects, version = await self._cluster.list(kind)
+        decoded = [decode_object(obj) for obj in objects]
+        self._state.replace(kind, [item[1] for item in decoded if item is not None], version)
+        self._mark(kind, Read.READ)
+        return version
+
+    async def _watch(self, kind: Kind, version: str) -> None:
+        async for event in self._cluster.watch(kind, version):
+            decoded = decode_object(event.object)
+            if event.type == "BOOKMARK" or decoded is None:
+                continue
+            if event.type == "DELETED":
+                meta = event.object["metadata"]
+                self._state.delete(kind, meta.get("namespace"), meta["name"])
+            else:
+                self._state.apply(kind, decoded[1])
+
+    def _mark(self, kind: Kind, read: Read) -> None:
+        self._state.mark(kind, read)
+        self._listed.add(kind.plural)
+        if len(self._listed) == len(kinds.ALL):
+            self._ready.set()
