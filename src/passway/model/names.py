@@ -122,9 +122,11 @@ def mdev_type_key(text: str) -> str:
 
 
 def nearest(name: str, known: list[str], limit: int = 3) -> tuple[str, ...]:
-    """The known names close to `name`, best first; another case of the same letters is closest."""
+    """The known names close to `name`, best first; alone, one that differs only in letter case."""
     from difflib import get_close_matches
 
     folded = {candidate.lower(): candidate for candidate in sorted(known, reverse=True)}
+    if name.lower() in folded:
+        return (folded[name.lower()],)
     matches = get_close_matches(name.lower(), list(folded), n=limit, cutoff=0.6)
     return tuple(folded[match] for match in matches)

@@ -13,7 +13,7 @@ from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.names import nearest
 from passway.model.verdict import Issue, Param, Ref, Severity, Stage
-from passway.preflight import supply
+from passway.preflight import networks, supply
 from passway.preflight.questions import device_names
 from passway.preflight.stage import ref, state
 
@@ -72,8 +72,9 @@ def _not_advertised(snapshot: Snapshot, permitted: tuple[Permit, ...]) -> Iterat
 
 def _not_permitted(snapshot: Snapshot, permitted: tuple[Permit, ...]) -> Iterator[Issue]:
     names = sorted({permit.resource_name for permit in permitted})
+    pools = networks.pools(snapshot)
     for resource in snapshot.devices():
-        if resource not in names:
+        if resource not in names and resource not in pools:
             yield _finding(
                 "AdvertisedNotPermitted",
                 {"resource": resource, "near": nearest(resource, names)},

@@ -17,7 +17,7 @@ from passway.model.names import nearest
 from passway.model.quantity import quantity
 from passway.model.verdict import Issue, Ref, Severity, Stage
 from passway.preflight import supply
-from passway.preflight.stage import Question
+from passway.preflight.stage import Question, ref
 
 STAGE: Final = Stage.NETWORKS
 CRD: Final = "network-attachment-definitions.k8s.cni.cncf.io"
@@ -87,30 +87,40 @@ def pool_of(attachment: records.Named | None) -> str | None:
     return (attachment.metadata.annotations or {}).get(POOL) if attachment else None
 
 
+def pools(snapshot: Snapshot) -> dict[str, list[Ref]]:
+    """Pool resource -> the attachments that take from it, sorted; permits do not apply to them."""
+    found: dict[str, list[Ref]] = {}
+    for key, attachment in sorted(snapshot.all(kinds.ATTACHMENTS, records.Named).items()):
+        pool = pool_of(attachment)
+        if pool:
+            found.setdefault(pool, []).append(ref(kinds.ATTACHMENTS, key))
+    return found
+
+
 def _judge(question: Question, interface: Interface) -> Iterator[Issue]:
     snapshot, spec = question.snapshot, question.spec
     attachment = _attachment(interface, spec, snapshot)
     key = attachment_key(interface.attachment or "", spec.namespace)
-    ref = Ref("NetworkAttachmentDefinition", key[1], key[0])
+    subject = ref(kinds.ATTACHMENTS, key)
     path = interface.attachment_path
     if attachment is None:
         known = snapshot.all(kinds.ATTACHMENTS, records.Named)
         near = nearest(key[1], [name for namespace, name in known if namespace == key[0]])
         yield question.issue(
-            STAGE, Severity.ERROR, "AttachmentMissing", path, attachment=ref, near=near
+            STAGE, Severity.ERROR, "AttachmentMissing", path, attachment=subject, near=near
         )
         return
     pool = pool_of(attachment)
     if pool is None:
         if interface.sriov:
             yield question.issue(
-                STAGE, Severity.WARNING, "AttachmentWithoutPool", path, attachment=ref
+                STAGE, Severity.WARNING, "AttachmentWithoutPool", path, attachment=subject
             )
         return
-    yield from _supply(question, interface, ref, pool)
+    yield from _supply(question, interface, subject, pool)
 
 
-def _supply(question: Question, interface: Interface, ref: Ref, pool: str) -> Iterator[Issue]:
+def _supply(question: Question, interface: Interface, subject: Ref, pool: str) -> Iterator[Issue]:
     snapshot = question.snapshot
     if not snapshot.read(kinds.NODES).known:
         return  # the scheduling stage says so
@@ -122,7 +132,7 @@ def _supply(question: Question, interface: Interface, ref: Ref, pool: str) -> It
             Severity.ERROR,
             "VfPoolNotAdvertised",
             path,
-            attachment=ref,
+            attachment=subject,
             resource=pool,
             near=nearest(pool, list(snapshot.devices())),
         )
@@ -133,7 +143,7 @@ def _supply(question: Question, interface: Interface, ref: Ref, pool: str) -> It
             "VfPoolExhausted",
             path,
             tuple(sorted(snapshot.advertisers[pool])),
-            attachment=ref,
+            attachment=subject,
             resource=pool,
             wanted=quantity(wanted),
             free=supply.free(snapshot, pool),

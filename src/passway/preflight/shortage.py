@@ -51,18 +51,6 @@ def _indexed(resource: str) -> bool:
     return "/" in resource or resource.startswith(HUGEPAGES)
 
 
-def _path(question: Question, resource: str) -> str:
-    """The manifest's field that asks for the resource."""
-    spec = question.spec
-    for device in spec.plugin_devices:
-        if device.resource_name == resource:
-            return f"{device.path}.deviceName"
-    if resource.startswith(HUGEPAGES):
-        return spec.vmi_field("domain.memory.hugepages.pageSize")
-    paths = {"cpu": "domain.cpu", "memory": "domain.memory"}
-    return spec.vmi_field(paths[resource]) if resource in paths else ""
-
-
 def _too_small(question: Question, resource: str) -> Issue:
     snapshot = question.snapshot
     most = max((snapshot.free(node, resource) for node in snapshot.nodes), default=0)
@@ -70,7 +58,7 @@ def _too_small(question: Question, resource: str) -> Issue:
         STAGE,
         Severity.ERROR,
         "NoFreeHugepages" if resource.startswith(HUGEPAGES) else "InsufficientResource",
-        _path(question, resource),
+        question.path_of(resource),
         resource=resource,
         wanted=as_quantity(resource, question.pod.requests[resource]),
         most=as_quantity(resource, max(most, 0)),
@@ -78,7 +66,7 @@ def _too_small(question: Question, resource: str) -> Issue:
 
 
 def _not_advertised(question: Question, resource: str) -> Issue:
-    snapshot, path = question.snapshot, _path(question, resource)
+    snapshot, path = question.snapshot, question.path_of(resource)
     near = nearest(resource, list(snapshot.devices())) if is_device(resource) else ()
     read = snapshot.read(kinds.DEVICE_CLASSES)
     provider = _device_class(question, resource)
@@ -116,7 +104,7 @@ def _device_class(question: Question, resource: str) -> str:
 
 
 def _used_up(question: Question, resource: str) -> Iterator[Issue]:
-    snapshot, path = question.snapshot, _path(question, resource)
+    snapshot, path = question.snapshot, question.path_of(resource)
     healthy, unhealthy = supply.healthy(snapshot, resource), supply.unhealthy(snapshot, resource)
     if unhealthy:
         capacity = sum(snapshot.nodes[node].capacity.get(resource, 0) for node in unhealthy)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from passway.cluster.amounts import HUGEPAGES
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
 from passway.kubevirt.launcher_pod import LauncherPod
@@ -45,6 +46,16 @@ class Question:
             nodes=nodes,
             position=self.spec.position(path) if path else None,
         )
+
+    def path_of(self, resource: str) -> str:
+        """The manifest's field that asks for a resource; empty where none does by itself."""
+        for device in self.spec.plugin_devices:
+            if device.resource_name == resource:
+                return f"{device.path}.deviceName"
+        if resource.startswith(HUGEPAGES):
+            return self.spec.vmi_field("domain.memory.hugepages.pageSize")
+        paths = {"cpu": "domain.cpu", "memory": "domain.memory"}
+        return self.spec.vmi_field(paths[resource]) if resource in paths else ""
 
     def unread(self, stage: Stage, kind: Kind, what: str) -> Iterator[Issue]:
         """An unknown issue if the kind was not read; `what` is what depends on it."""

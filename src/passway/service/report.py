@@ -7,19 +7,18 @@ the same bytes. Positions, words and remedies come from the issue and the regist
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from passway.cluster import kinds, records
+from passway.cluster import kinds
 from passway.cluster.amounts import HUGEPAGES, KUBEVIRT_DEVICES, as_quantity, is_device
 from passway.cluster.fold import NodeInfo
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.gates import gates_of
-from passway.kubevirt.launcher_pod import CPU_MANAGER, SCHEDULABLE
+from passway.kubevirt.launcher_pod import CPU_MANAGER, MIB, SCHEDULABLE
 from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.reasons import REASONS, SHOWN, render
 from passway.model.verdict import Issue, Ref, Verdict
 from passway.plan.permit import Change
 from passway.preflight import networks, supply
 from passway.preflight.questions import Fit, Impact
-from passway.preflight.stage import ref
 from passway.service import documents as d
 
 Hint = Literal["gpu", "host-device", "sriov"]
@@ -163,7 +162,7 @@ def _node(snapshot: Snapshot, node: NodeInfo) -> d.NodeDocument:
             if name.startswith(HUGEPAGES)
         ),
         cpu_free=str(as_quantity("cpu", snapshot.free(node.name, "cpu"))),
-        memory_free=str(as_quantity("memory", snapshot.free(node.name, "memory"))),
+        memory_free=str(as_quantity("memory", snapshot.free(node.name, "memory") // MIB * MIB)),
         machines=sum(1 for pod in snapshot.pods_on(node.name) if pod.machine),
         created=node.created,
     )
@@ -206,7 +205,7 @@ def _resource(snapshot: Snapshot, name: str) -> d.ResourceDocument:
 
 def _hint(snapshot: Snapshot, name: str, entries: list[Permit]) -> Hint:
     """How a VM would ask for the resource; a guess for the form, never a rule."""
-    if name in _pools(snapshot):
+    if name in networks.pools(snapshot):
         return "sriov"
     for permit in entries:
         if permit.kind == "mediated" or permit.selector.startswith(GPU_VENDORS):
@@ -242,24 +241,14 @@ def permits(snapshot: Snapshot) -> d.PermitList:
     )
 
 
-def _pools(snapshot: Snapshot) -> dict[str, list[str]]:
-    """Pool resource -> the attachments that take from it."""
-    found: dict[str, list[str]] = {}
-    for key, attachment in sorted(snapshot.all(kinds.ATTACHMENTS, records.Named).items()):
-        pool = networks.pool_of(attachment)
-        if pool:
-            found.setdefault(pool, []).append(str(ref(kinds.ATTACHMENTS, key)))
-    return found
-
-
 def pools(snapshot: Snapshot) -> d.PoolList:
     items = []
-    for name, attachments in sorted(_pools(snapshot).items()):
+    for name, attachments in sorted(networks.pools(snapshot).items()):
         found = _resource_totals(snapshot, name)
         items.append(
             d.PoolDocument(
                 resource_name=name,
-                networks=tuple(attachments),
+                networks=tuple(map(str, attachments)),
                 capacity=sum(item.capacity for item in found),
                 advertised=sum(item.allocatable for item in found),
                 used=sum(item.used for item in found),
