@@ -20,6 +20,8 @@ _USB_ID: Final = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{1,4})")
 _MDEV_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/]{1,128}")
 
 SUBDOMAIN_LENGTH: Final = 253
+DEVICE_CLASS_DOMAIN: Final = "deviceclass.resource.kubernetes.io"
+"""Below it, each DeviceClass is an extended resource of its own (KEP-5004)."""
 
 
 class InvalidName(ValueError):
@@ -61,7 +63,7 @@ def resource_name(text: str) -> str:
         )
     if (
         domain == "kubernetes.io"
-        or domain.endswith(".kubernetes.io")
+        or (domain.endswith(".kubernetes.io") and domain != DEVICE_CLASS_DOMAIN)
         or text.startswith("requests.")
     ):
         raise InvalidName(

@@ -41,7 +41,7 @@ def judge(question: Question) -> Iterator[Issue]:
     interfaces = [item for item in question.spec.interfaces if item.attachment]
     if not interfaces:
         return
-    if not multus_installed(question.snapshot):
+    if multus_installed(question.snapshot) is False:
         for interface in interfaces:
             yield question.issue(
                 STAGE,

@@ -11,14 +11,13 @@ from typing import Final
 from passway.cluster import kinds, records
 from passway.cluster.amounts import HUGEPAGES, as_quantity, is_device
 from passway.kubevirt.permitted import permitted_of
-from passway.model.names import nearest
+from passway.model.names import DEVICE_CLASS_DOMAIN, nearest
 from passway.model.verdict import Issue, NodeResult, Severity, Stage
 from passway.preflight import supply
 from passway.preflight.networks import functions
 from passway.preflight.stage import Question, state
 
 STAGE: Final = Stage.SCHEDULING
-IMPLICIT_CLASS: Final = "deviceclass.resource.kubernetes.io/"
 
 
 def unmet(question: Question, walked: tuple[NodeResult, ...]) -> tuple[str, ...]:
@@ -98,7 +97,7 @@ def _device_class(question: Question, resource: str) -> str:
     classes = question.snapshot.all(kinds.DEVICE_CLASSES, records.DeviceClass)
     for (_, name), found in sorted(classes.items()):
         extended = found.spec.extended_resource_name if found.spec else None
-        if resource in {extended, f"{IMPLICIT_CLASS}{name}"}:
+        if resource in {extended, f"{DEVICE_CLASS_DOMAIN}/{name}"}:
             return name
     return ""
 

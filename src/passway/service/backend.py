@@ -6,7 +6,8 @@ needs no writing; `SnapshotBackend` adds the plans of changes and refuses to app
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, Final, NoReturn, Protocol
+from dataclasses import replace
+from typing import Any, Final, NoReturn, Protocol, cast
 
 import msgspec
 
@@ -14,17 +15,19 @@ from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.permitted import Permit
 from passway.manifest.spec import MachineSpec
 from passway.manifest.vm import parse_manifest
-from passway.model.errors import Conflict, InvalidInput, PreflightFailed
+from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound, PreflightFailed
 from passway.model.override import override
 from passway.model.reasons import SHOWN
 from passway.model.verdict import Fits, Verdict
 from passway.plan.permit import Change, plan_permit, plan_unpermit
 from passway.preflight.drift import drift
 from passway.preflight.questions import drain, fit
+from passway.preflight.redact import redact
 from passway.preflight.walk import check
 from passway.service import documents as d
 from passway.service import report
 from passway.service.machines import machines
+from passway.service.mine import my_devices
 
 MAX_MACHINES: Final = 100
 
@@ -73,7 +76,13 @@ class Backend(Protocol):
 
 
 class Reading(ABC):
-    """Every question that a snapshot answers."""
+    """Every question that a snapshot answers.
+
+    `may_see`: the namespaces that the asker is confined to; None for all. Machines of others are
+    refused, and answers tell nothing of them.
+    """
+
+    may_see: frozenset[str] | None = None
 
     @property
     @abstractmethod
@@ -87,7 +96,25 @@ class Reading(ABC):
         return report.nodes(self.snapshot)
 
     async def machines(self, namespace: str | None = None) -> d.MachineList:
-        return machines(self.snapshot, namespace)
+        if namespace is not None:
+            self.admit(namespace)
+        found = machines(self.snapshot, namespace)
+        if self.may_see is None or namespace is not None:
+            return found
+        own = tuple(item for item in found.items if item.namespace in self.may_see)
+        return msgspec.structs.replace(found, items=own)
+
+    async def machine(self, namespace: str, name: str) -> d.MachineDocument:
+        """One VM by name; raises NotFound."""
+        for item in (await self.machines(namespace)).items:
+            if item.name == name:
+                return item
+        raise NotFound(f'there is no VM "{name}" in namespace "{namespace}"')
+
+    async def my_devices(self, namespace: str) -> d.MyDevices:
+        """The devices as a tenant of the namespace sees them."""
+        self.admit(namespace)
+        return my_devices(self.snapshot, namespace)
 
     async def permits(self) -> d.PermitList:
         return report.permits(self.snapshot)
@@ -116,7 +143,10 @@ class Reading(ABC):
     async def fit(
         self, text: str | bytes, file: str, *, namespace: str = "default"
     ) -> d.FitDocument:
-        return report.fit(fit(one_machine(text, file, namespace), self.snapshot))
+        spec = one_machine(text, file, namespace)
+        self.admit(spec.namespace)
+        found = fit(spec, self.snapshot)
+        return report.fit(replace(found, verdict=self._shown(found.verdict)))
 
     def verdicts(
         self,
@@ -131,7 +161,23 @@ class Reading(ABC):
         found = parse_manifest(text, file, namespace).require()
         if len(found) > MAX_MACHINES:
             raise InvalidInput(f"{len(found)} machines in one manifest; at most {MAX_MACHINES}")
-        return tuple(check(spec, self.snapshot, replicas=replicas, expand=expand) for spec in found)
+        for spec in found:
+            self.admit(spec.namespace)
+        snapshot = self.snapshot
+        return tuple(
+            self._shown(check(spec, snapshot, replicas=replicas, expand=expand)) for spec in found
+        )
+
+    def admit(self, namespace: str) -> None:
+        """Raises Forbidden for a namespace that the asker is not confined to."""
+        if self.may_see is not None and namespace not in self.may_see:
+            raise Forbidden(
+                f'namespace "{namespace}" is not one of yours',
+                hint=f"yours are: {', '.join(sorted(self.may_see)) or 'none'}",
+            )
+
+    def _shown(self, verdict: Verdict) -> Verdict:
+        return verdict if self.may_see is None else redact(verdict, self.may_see)
 
     def admitted(self, machine: dict[str, Any]) -> Verdict:
         """The verdict of a machine that may be created; raises PreflightFailed for a no."""
@@ -200,6 +246,15 @@ def one_machine(text: str | bytes, file: str, namespace: str) -> MachineSpec:
     if len(found) != 1:
         raise InvalidInput(f"{file} holds {len(found)} machines; this question takes one")
     return found[0]
+
+
+def machine_object(text: str | bytes, file: str, namespace: str) -> dict[str, Any]:
+    """The only object of a manifest, which must be a VirtualMachine, to be created as it is."""
+    spec = one_machine(text, file, namespace)
+    if spec.ref.kind != "VirtualMachine":
+        raise InvalidInput(f"{file} holds a {spec.ref.kind}; only a VirtualMachine can be created")
+    machine = cast("dict[str, Any]", spec.document.plain())
+    return {**machine, "metadata": {**machine["metadata"], "namespace": spec.namespace}}
 
 
 def created(verdict: Verdict, uid: str | None, *, dry_run: bool) -> d.MachineCreated:

@@ -28,8 +28,15 @@ class ClusterBackend(Reading):
     """A Backend for one user. `now` gives the time for the audit (RFC 3339, UTC)."""
 
     def __init__(
-        self, cluster: Cluster, mirror: Mirror, audit: Audit, user: str, now: Callable[[], str]
+        self,
+        cluster: Cluster,
+        mirror: Mirror,
+        audit: Audit,
+        user: str,
+        now: Callable[[], str],
+        may_see: frozenset[str] | None = None,
     ) -> None:
+        self.may_see = may_see
         self._cluster = cluster
         self._mirror = mirror
         self._audit = audit

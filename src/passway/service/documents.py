@@ -10,6 +10,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from passway.service.audit import AuditEntry
+
 API_VERSION: Final = "passway.dev/v1alpha1"
 
 
@@ -322,6 +324,14 @@ class MyDevices(Document, frozen=True, kw_only=True):
     kind: Literal["MyDevices"] = "MyDevices"
     namespace: str
     items: tuple[MyDevice, ...]
+
+
+class AuditList(Document, frozen=True, kw_only=True):
+    """The newest changes first."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["AuditList"] = "AuditList"
+    items: tuple[AuditEntry, ...]
 
 
 class Problem(Document, frozen=True, kw_only=True):
