@@ -1,10 +1,6 @@
 """What the scheduling stage says, cluster by cluster."""
 
 import pytest
-
-from passway.cluster import kinds
-from passway.model.reasons import render
-from passway.model.verdict import Fits, Free, Outcome, Stage
 from tests.builders import (
     GPU,
     T4,
@@ -21,7 +17,12 @@ from tests.builders import (
     vm,
 )
 
+from passway.cluster import kinds
+from passway.model.reasons import render
+from passway.model.verdict import Fits, Free, Outcome, Stage
+
 GPU_VM = vm(gpus=[GPU])
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def issue(verdict, reason):
@@ -149,8 +150,7 @@ def test_required_affinity_and_labels_show_in_the_near_misses():
                     }
                 }
             },
-            "spec.template.spec.affinity.nodeAffinity"
-            ".requiredDuringSchedulingIgnoredDuringExecution",
+            f"spec.template.spec.affinity.nodeAffinity.{REQUIRED}",
         ),
     ],
 )

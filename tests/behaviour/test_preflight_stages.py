@@ -1,10 +1,6 @@
 """What admission, permission, quota, networks, claims and lifecycle say."""
 
 import pytest
-
-from passway.cluster import kinds
-from passway.model.reasons import render
-from passway.model.verdict import Fits, Outcome, Severity, Stage
 from tests.builders import (
     GPU,
     VF,
@@ -21,6 +17,10 @@ from tests.builders import (
     reasons,
     vm,
 )
+
+from passway.cluster import kinds
+from passway.model.reasons import render
+from passway.model.verdict import Fits, Outcome, Severity, Stage
 
 NODE = node("a", {GPU: 8, VF: 4}, hugepages_1Gi="64Gi", labels={"kubevirt.io/cpumanager": "true"})
 GPU_VM = vm(gpus=[GPU])

@@ -77,7 +77,7 @@ def render_launcher(
     requests["pods"] = 1
     return LauncherPod(
         namespace=spec.namespace,
-        requests=requests,
+        requests={resource: amount for resource, amount in requests.items() if amount > 0},
         overhead=overhead,
         labels={**spec.labels, "kubevirt.io": "virt-launcher"},
         node_labels=_node_labels(spec),

@@ -248,14 +248,12 @@ def _key(permit: Permit) -> tuple[str, tuple[str, ...], bool]:
 
 def _entry(permit: Permit, spelling: Spelling) -> dict[str, Any]:
     entry: dict[str, Any] = {"resourceName": permit.resource_name}
-    match permit.kind:
-        case "pci":
-            entry[spelling.pci_selector] = permit.selector
-        case "mediated":
-            entry["mdevNameSelector"] = permit.selector
-        case "usb":
-            pairs = [selector.partition(":") for selector in permit.selectors]
-            entry["selectors"] = [{"vendor": v, "product": p} for v, _, p in pairs]
+    if permit.kind == "usb":
+        pairs = [selector.partition(":") for selector in permit.selectors]
+        entry["selectors"] = [{"vendor": v, "product": p} for v, _, p in pairs]
+    else:
+        field = spelling.pci_selector if permit.kind == "pci" else "mdevNameSelector"
+        entry[field] = permit.selector
     if permit.external:
         entry["externalResourceProvider"] = True
     return entry

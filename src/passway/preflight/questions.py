@@ -78,9 +78,8 @@ def _by_quota(question: Question) -> dict[str, int]:
         status = found.status or records.QuotaStatus()
         hard, used = parse(status.hard), parse(status.used)
         for key in hard.keys() & charges.keys():
-            if charges[key].nanos > 0:
-                count = (hard[key] - used.get(key, 0)) // charges[key].nanos
-                left[f"{name}: {key}"] = max(count, 0)
+            count = (hard[key] - used.get(key, 0)) // charges[key].nanos
+            left[f"{name}: {key}"] = max(count, 0)
     return left
 
 
