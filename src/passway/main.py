@@ -19,7 +19,9 @@ _OTHER: Final = "Other"
 COMMANDS: Final = {
     "check": Entry(_ASK, "passway.cli.check:check", "Would this VM get running? Say why not."),
     "fit": Entry(_ASK, "passway.cli.fit:fit", "How many more of this VM fit, and what ends it."),
-    "drift": Entry(_ASK, "passway.cli.drift:drift", "Where advertised, permitted and asked differ."),
+    "drift": Entry(
+        _ASK, "passway.cli.drift:drift", "Where advertised, permitted and asked differ."
+    ),
     "drain-impact": Entry(_ASK, "passway.cli.drift:drain_impact", "What a drain of a node stops."),
     "get": Entry(_LOOK, "passway.cli.get:get", "List devices, nodes, vms, permits or pools."),
     "describe": Entry(_LOOK, "passway.cli.describe:describe", "All about a node, VM or device."),
@@ -50,8 +52,6 @@ cli = LazyGroup(
     " KubeVirt.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
 
 
 def main() -> None:

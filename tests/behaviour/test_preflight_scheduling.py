@@ -60,8 +60,8 @@ def test_allocatable_is_not_free():
     )
     found = issue(verdict, "ResourceExhausted")
     assert found.nodes == ("a",)
-    assert [str(item) for item in found.params["free"]] == ["0 free of 1 on a"]
-    assert [str(item) for item in found.params["holders"]] == ["default/other (1 on a)"]
+    assert [str(item) for item in found.params["free"].items] == ["0 free of 1 on a"]
+    assert [str(item) for item in found.params["holders"].items] == ["default/other (1 on a)"]
     assert (found.path, found.position.line) == (
         "spec.template.spec.domain.devices.gpus[0].deviceName", 1,
     )  # fmt: skip
@@ -78,7 +78,7 @@ def test_a_terminating_pod_still_holds_its_device_and_is_named():
 
 def test_overbooked_nodes_show_zero_free_never_less():
     verdict = ask(GPU_VM, kubevirt(), node("a", {GPU: 1}), pod("x", "a", {GPU: "3"}))
-    (free,) = issue(verdict, "ResourceExhausted").params["free"]
+    (free,) = issue(verdict, "ResourceExhausted").params["free"].items
     assert isinstance(free, Free)
     assert free.free.value == 0
 

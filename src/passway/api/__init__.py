@@ -1,0 +1,1 @@
+"""The REST service: adapters from HTTP to use cases; nothing here judges a VM."""

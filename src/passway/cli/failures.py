@@ -10,9 +10,10 @@ import os
 import sys
 import traceback
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
 import click
+import msgspec
 
 from passway.cli import words
 from passway.model.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, PasswayError
@@ -23,10 +24,35 @@ EXIT_PIPE: Final = 141
 """What a shell shows for a command that SIGPIPE ended; our own answer was never fully read."""
 
 
-class Told(Exception):  # noqa: N818 - mixed into PasswayError subclasses
-    """A failure that a service told in documents; mixed into the class that its code names."""
+class Told(Exception):
+    """A failure whose issues are documents already; mixed into the class that its code names."""
 
     documents: tuple[IssueDocument, ...] = ()
+
+
+def told(
+    kind: type[PasswayError],
+    message: str,
+    *,
+    hint: str,
+    code: str,
+    documents: tuple[IssueDocument, ...],
+) -> PasswayError:
+    """An error of that class with those issues."""
+    mixed: type[Any] = type(kind.__name__, (Told, kind), {})
+    error = mixed(message, hint=hint, code=code)
+    error.documents = documents
+    assert isinstance(error, PasswayError)  # noqa: S101 - made of one
+    return error
+
+
+def without_places(error: PasswayError) -> PasswayError:
+    """The same error about a text that the user never saw, so that its lines say nothing."""
+    documents = tuple(
+        msgspec.structs.replace(issue, file=None, line=None, column=None)
+        for issue in issues_of(error)
+    )
+    return told(type(error), str(error), hint=error.hint, code=error.code, documents=documents)
 
 
 def report(error: Exception, *, verbose: bool = False) -> int:
@@ -37,6 +63,9 @@ def report(error: Exception, *, verbose: bool = False) -> int:
         case click.Abort():
             click.echo("interrupted", err=True)
             return EXIT_INTERRUPTED
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(error.format_message(), err=True)
+            return EXIT_USAGE
         case click.ClickException():
             _usage(error)
             return EXIT_USAGE

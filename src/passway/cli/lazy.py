@@ -65,7 +65,7 @@ class LazyGroup(ExampleGroup):
         self.table = table
 
     @override
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
         return list(self.table)
 
     @override
@@ -99,7 +99,11 @@ class LazyGroup(ExampleGroup):
         return super().resolve_command(ctx, args)
 
     @override
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's
+        formatter: click.HelpFormatter,
+    ) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for name, entry in self.table.items():
             sections.setdefault(entry.section, []).append((name, entry.help))
@@ -135,13 +139,13 @@ class LazyGroup(ExampleGroup):
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
-        complete_var: str | None = None,
+        complete_var: str | None = COMPLETE_VAR,
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
         """Runs a command and exits with its code; commands return theirs (None is 0)."""
         try:
-            code = super().main(args, prog_name, COMPLETE_VAR, False, **extra)
+            code = super().main(args, prog_name, complete_var, False, **extra)
             sys.stdout.flush()
         except (click.ClickException, click.Abort, OSError) as error:
             from passway.cli import failures

@@ -86,8 +86,9 @@ def pod_requests(spec: PodSpec) -> Vector:
                 for container in spec.init_containers or ()
             ]
         ),
-        _wanted(spec.resources),
-        tuple(spec.overhead.items()) if spec.overhead else (),
+        _items(spec.resources.limits) if spec.resources else (),
+        _items(spec.resources.requests) if spec.resources else (),
+        _items(spec.overhead),
     )
 
 
@@ -95,6 +96,7 @@ def pod_requests(spec: PodSpec) -> Vector:
 def _total(
     containers: tuple[Items, ...],
     init_containers: tuple[tuple[bool, Items], ...],
+    pod_limits: Items,
     pod_level: Items,
     overhead: Items,
 ) -> Vector:
@@ -108,20 +110,26 @@ def _total(
         else:
             peak = _max(peak, _sum((sidecars, _parsed(wanted))))
     total = _max(_sum((sidecars, *(_parsed(wanted) for wanted in containers))), peak)
-    total = _sum(({**total, **_parsed(pod_level)}, _parsed(overhead)))
-    counted = {resource: units(resource, nanos) for resource, nanos in total.items() if nanos}
-    return tuple(sorted({**counted, PODS: 1}.items()))
+    # The API server defaults a pod's own requests to what its containers ask, else to its limits.
+    total = {**_parsed(pod_limits), **total, **_parsed(pod_level)}
+    total = _sum((total, _parsed(overhead)))
+    counted = {resource: units(resource, nanos) for resource, nanos in total.items()}
+    counted[PODS] = 1
+    return tuple(sorted((resource, amount) for resource, amount in counted.items() if amount))
 
 
 def _wanted(resources: Resources | None) -> Items:
     """Requests; a limit alone is its own request, as the API server defaults it."""
     if resources is None:
         return ()
-    requests = resources.requests or {}
-    limits = resources.limits
-    if limits and len(requests) < len(limits):
-        return tuple({**limits, **requests}.items())
-    return tuple(requests.items())
+    requests, limits = resources.requests, resources.limits
+    if limits and not (requests and limits.keys() <= requests.keys()):
+        return tuple({**limits, **(requests or {})}.items())
+    return _items(requests)
+
+
+def _items(amounts: Amounts | None) -> Items:
+    return tuple(amounts.items()) if amounts else ()
 
 
 def _sum(parts: Iterable[Mapping[str, int]]) -> Nanos:

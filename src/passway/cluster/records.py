@@ -317,12 +317,17 @@ class DeveloperConfiguration(Record, frozen=True):
     use_emulation: bool | None = None
 
 
+class MachineOptions(Record, frozen=True):
+    disable_serial_console_log: dict[str, Any] | None = None
+
+
 class Configuration(Record, frozen=True):
     permitted_host_devices: dict[str, Any] | None = None
     developer_configuration: DeveloperConfiguration | None = None
     eviction_strategy: str | None = None
     cpu_request: str | int | float | None = None
     additional_guest_memory_overhead_ratio: str | None = None
+    virtual_machine_options: MachineOptions | None = None
 
 
 class KubeVirtSpec(Record, frozen=True):

@@ -82,11 +82,14 @@ class Snapshot:
 
     def holders(self, resource: str) -> Iterator[tuple[FoldedPod, int]]:
         """The assigned pods that hold units of a device or hugepage resource, and how many."""
+        amounts: dict[int, int] = {}  # vectors are shared, so each is looked through once
         for node in sorted(self.advertisers.get(resource, ())):
             for pod in self.pods_on(node):
-                for name, amount in pod.requests:
-                    if name == resource:
-                        yield pod, amount
+                vector = id(pod.requests)
+                if vector not in amounts:
+                    amounts[vector] = dict(pod.requests).get(resource, 0)
+                if amounts[vector]:
+                    yield pod, amounts[vector]
 
     def devices(self) -> tuple[str, ...]:
         """All device resources that some node advertises, sorted."""

@@ -101,7 +101,7 @@ class ClusterState:
                 objects={
                     kind.plural: maps[kind.plural]
                     for kind in kinds.ALL
-                    if kind.plural in maps and kind not in {kinds.NODES, kinds.PODS}
+                    if maps.get(kind.plural) and kind not in {kinds.NODES, kinds.PODS}
                 },
                 reads={plural: self._read(plural) for plural in self._reads},
                 versions=dict(self._versions),
@@ -163,13 +163,30 @@ class ClusterState:
     def _set_pod(self, key: Key, pod: FoldedPod | None) -> None:
         namespace = self._pods.setdefault(intern(key[0]), {})
         before = namespace.pop(key[1], None)
-        if before is not None:
-            self._place(before, add=False)
         if pod is not None:
             namespace[pod.name] = pod
-            self._place(pod, add=True)
         elif not namespace:
             del self._pods[key[0]]
+        if before and pod and before.node == pod.node and before.requests == pod.requests:
+            self._swap(before, pod)
+        else:
+            if before is not None:
+                self._place(before, add=False)
+            if pod is not None:
+                self._place(pod, add=True)
+        for changed, add in ((before, False), (pod, True)):
+            if changed is not None and changed.anti_affinity:
+                self._enter("guarded", changed, add=add)
+
+    def _swap(self, before: FoldedPod, pod: FoldedPod) -> None:
+        """A pod that still holds the same: most events are of this kind."""
+        if pod.node is None:
+            self._enter("pending", pod, add=True)
+        else:
+            usage = self._write("usage")
+            held = usage[pod.node]
+            pods = tuple([pod if other is before else other for other in held.pods])
+            usage[pod.node] = Usage(pods, held.used)
 
     def _place(self, pod: FoldedPod, *, add: bool) -> None:
         if pod.node is None:
@@ -181,8 +198,6 @@ class ClusterState:
                 usage[pod.node] = changed
             else:
                 del usage[pod.node]
-        if pod.anti_affinity:
-            self._enter("guarded", pod, add=add)
 
     def _enter(self, name: str, pod: FoldedPod, *, add: bool) -> None:
         if add:

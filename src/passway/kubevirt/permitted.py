@@ -69,7 +69,7 @@ def permits_in(permitted: Mapping[str, Any] | None, spelling: Spelling) -> tuple
 def read_permit(kind: PermitKind, entry: Mapping[str, Any], spelling: Spelling) -> Permit:
     """One entry of one of the lists."""
     return Permit(
-        resource_name=str(entry.get("resourceName", "")),
+        resource_name=_text(entry, "resourceName"),
         kind=kind,
         selectors=_selectors(kind, entry, spelling),
         external=entry.get("externalResourceProvider") is True,
@@ -80,15 +80,21 @@ def read_permit(kind: PermitKind, entry: Mapping[str, Any], spelling: Spelling) 
 def _selectors(kind: PermitKind, entry: Mapping[str, Any], spelling: Spelling) -> tuple[str, ...]:
     match kind:
         case "pci":
-            return (str(entry.get(spelling.pci_selector, "")).upper(),)
+            return (_text(entry, spelling.pci_selector).upper(),)
         case "mediated":
-            return (str(entry.get("mdevNameSelector", "")),)
+            return (_text(entry, "mdevNameSelector"),)
         case "usb":
+            listed = entry.get("selectors")
             return tuple(
-                f"{item.get('vendor', '')}:{item.get('product', '')}".lower()
-                for item in entry.get("selectors") or ()
+                f"{_text(item, 'vendor')}:{_text(item, 'product')}".lower()
+                for item in (listed if isinstance(listed, list) else ())
                 if isinstance(item, dict)
             )
+
+
+def _text(entry: Mapping[str, Any], field: str) -> str:
+    value = entry.get(field)
+    return "" if value is None else str(value)
 
 
 def permitted_of(kubevirt: KubeVirt | None) -> tuple[Permit, ...] | None:

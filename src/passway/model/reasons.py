@@ -13,7 +13,7 @@ from string import Formatter
 from typing import Any, Final
 
 from passway.model.override import override
-from passway.model.verdict import Issue, Param
+from passway.model.verdict import Issue, Param, Some
 
 SHOWN: Final = 5
 DOCS: Final = "reasons.md"
@@ -59,7 +59,8 @@ def render(issue: Issue, shown: int = SHOWN) -> Rendered:
     }
     message = words.vformat(reason.message, (), params)
     for param, text in reason.extras:
-        if params.get(param):
+        value = params.get(param)
+        if value.items if isinstance(value, Some) else value:
             message += words.vformat(text, (), params)
     return Rendered(reason.title, message, words.vformat(reason.remedy, (), params), reason.docs)
 
@@ -80,12 +81,13 @@ class _Words(Formatter):
         return f"{count} {format_spec if count == 1 else _plural(format_spec)}"
 
     def _text(self, value: Param) -> str:
-        if not isinstance(value, tuple):
+        if isinstance(value, tuple):
+            value = Some(value, len(value))
+        if not isinstance(value, Some):
             return str(value)
-        items = [self._text(item) for item in value]
-        if len(items) > self._shown:
-            rest = len(items) - self._shown
-            return f"{', '.join(items[: self._shown])} and {rest} more (-o wide)"
+        items = [self._text(item) for item in value.items[: self._shown]]
+        if value.total > len(items):
+            return f"{', '.join(items)} and {value.total - len(items)} more (-o wide)"
         return (
             " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
         )

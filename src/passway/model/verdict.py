@@ -129,7 +129,17 @@ class Shortage:
         return f"{self.node}{has} fails {', '.join(self.lacks)}"
 
 
-Param: TypeAlias = "str | int | Quantity | Ref | Free | Holding | Shortage | tuple[Param, ...]"
+@dataclass(frozen=True, slots=True)
+class Some:
+    """The first items of a list that may be very long, and how long it is in all."""
+
+    items: "tuple[Param, ...]"
+    total: int
+
+
+Param: TypeAlias = (
+    "Some | str | int | Quantity | Ref | Free | Holding | Shortage | tuple[Param, ...]"
+)
 
 NO_PARAMS: Final[Mapping[str, Param]] = MappingProxyType({})
 

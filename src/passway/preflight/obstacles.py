@@ -12,7 +12,7 @@ from passway.cluster.amounts import HUGEPAGES, as_quantity, is_device
 from passway.cluster.records import Taint
 from passway.kubevirt.gates import gates_of
 from passway.kubevirt.launcher_pod import CPU_MANAGER
-from passway.model.verdict import Free, Issue, NodeResult, Severity, Shortage, Stage
+from passway.model.verdict import Issue, NodeResult, Severity, Shortage, Some, Stage
 from passway.preflight import supply
 from passway.preflight.placement import demand_of, walk
 from passway.preflight.stage import Question
@@ -130,13 +130,12 @@ def _close_tolerations(question: Question, taints: set[Taint]) -> tuple[str, ...
     )
 
 
-def _supply_on(question: Question, nodes: tuple[str, ...]) -> tuple[Free, ...]:
+def _supply_on(question: Question, nodes: tuple[str, ...]) -> tuple[Some, ...]:
+    """Free units of every device asked for on these nodes."""
     return tuple(
-        item
+        supply.free(question.snapshot, resource, nodes)
         for resource in sorted(question.pod.requests)
         if is_device(resource)
-        for item in supply.free(question.snapshot, resource)
-        if item.node in nodes
     )
 
 

@@ -68,15 +68,15 @@ def walk(snapshot: Snapshot, demand: Demand, names: list[str]) -> Placement:
     total = 0
     for name in names:
         node, used = snapshot.nodes[name], used_on(snapshot, name)
-        failed = fails(demand, node, used)
-        if failed:
-            met = tuple([criterion for criterion in criteria if criterion not in failed])
-            results.append(NodeResult(name, met, tuple(failed)))
-        else:
-            count, limit = places(demand, node, used)
+        count, limit = places(demand, node, used)
+        if count:
             total += count
             limits[limit] = limits.get(limit, 0) + 1
             results.append(NodeResult(name, criteria, (), count))
+        else:
+            failed = tuple(fails(demand, node, used))
+            met = tuple([criterion for criterion in criteria if criterion not in failed])
+            results.append(NodeResult(name, met, failed))
     return Placement(tuple(results), (), total, limits)
 
 

@@ -79,7 +79,7 @@ def charges(question: Question) -> Mapping[str, Quantity]:
             charged[resource] = total
     for resource, amount in question.pod.limits.items():
         charged[f"limits.{resource}"] = as_quantity(resource, amount) * count
-    return charged
+    return {key: amount for key, amount in charged.items() if amount.nanos > 0}
 
 
 def applies(quota: records.ResourceQuota, question: Question) -> bool | None:

@@ -125,6 +125,6 @@ def _used_up(question: Question, resource: str) -> Iterator[Issue]:
             healthy,
             resource=resource,
             wanted=as_quantity(resource, question.pod.requests[resource]),
-            free=tuple(item for item in supply.free(snapshot, resource) if item.node in healthy),
+            free=supply.free(snapshot, resource, healthy),
             holders=supply.holders(snapshot, resource),
         )

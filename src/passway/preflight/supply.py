@@ -5,10 +5,16 @@ one node, how much is free where, and whose pods hold the rest. Work grows with 
 advertise the resource, not with the cluster.
 """
 
+from collections.abc import Iterable
+from typing import Final
+
 from passway.cluster.amounts import as_quantity
 from passway.cluster.fold import FoldedPod
 from passway.cluster.snapshot import Snapshot
-from passway.model.verdict import Free, Holding, Ref
+from passway.model.verdict import Free, Holding, Ref, Some
+
+TOLD: Final = 50
+"""How many nodes or holders an issue carries; the rest is a number."""
 
 
 def advertised(snapshot: Snapshot, resource: str) -> bool:
@@ -40,32 +46,33 @@ def enough(snapshot: Snapshot, resource: str, wanted: int) -> bool:
     )
 
 
-def free(snapshot: Snapshot, resource: str) -> tuple[Free, ...]:
-    """Free units on each node that advertises the resource, by node name."""
-    return tuple(
-        Free(
-            node,
-            as_quantity(resource, max(snapshot.free(node, resource), 0)),
-            as_quantity(resource, snapshot.nodes[node].allocatable.get(resource, 0)),
-        )
-        for node in sorted(snapshot.advertisers.get(resource, ()))
-    )
-
-
-def holders(snapshot: Snapshot, resource: str) -> tuple[Holding, ...]:
-    """Who holds units of the resource, sorted."""
-    return tuple(
-        sorted(
-            Holding(
-                holder_of(pod),
-                as_quantity(resource, amount),
-                pod.node or "",
-                pod.name,
-                pod.deletion,
+def free(snapshot: Snapshot, resource: str, nodes: Iterable[str] | None = None) -> Some:
+    """Free units on the nodes that advertise the resource (or those named), most free first."""
+    names = snapshot.advertisers.get(resource, frozenset()) if nodes is None else nodes
+    best = sorted((-max(snapshot.free(node, resource), 0), node) for node in names)
+    return Some(
+        tuple(
+            Free(
+                node,
+                as_quantity(resource, -amount),
+                as_quantity(resource, snapshot.nodes[node].allocatable.get(resource, 0)),
             )
-            for pod, amount in snapshot.holders(resource)
-        )
+            for amount, node in best[:TOLD]
+        ),
+        len(best),
     )
+
+
+def holders(snapshot: Snapshot, resource: str) -> Some:
+    """Who holds units of the resource: by node, then by holder."""
+    told: list[Holding] = []
+    total = 0
+    for pod, amount in snapshot.holders(resource):
+        total += 1
+        if total <= TOLD:
+            units = as_quantity(resource, amount)
+            told.append(Holding(holder_of(pod), units, pod.node or "", pod.name, pod.deletion))
+    return Some(tuple(told), total)
 
 
 def holder_of(pod: FoldedPod) -> Ref:

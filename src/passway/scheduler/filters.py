@@ -52,8 +52,32 @@ class Demand:
         return (CORDON, TAINTS, *labels, *rules, *self.requests)
 
 
+def places(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> tuple[int, str]:
+    """How many copies the node takes one after the other, and what then runs out; 0 for none."""
+    allocatable, most, limit = node.allocatable, -1, ""
+    for resource, wanted in demand.requests.items():
+        count = (allocatable.get(resource, 0) - used.get(resource, 0)) // wanted
+        if count < 1:
+            return (0, resource)
+        if most < 0 or count < most:
+            most, limit = count, resource
+    if most < 1 or _kept_away(demand, node):
+        return (0, limit)
+    return (1, "podAntiAffinity") if demand.exclusive and most > 1 else (most, limit)
+
+
 def fails(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> list[str]:
     """The criteria that the node fails, in the order of `criteria()`."""
+    allocatable = node.allocatable
+    return _kept_away(demand, node) + [
+        resource
+        for resource, wanted in demand.requests.items()
+        if allocatable.get(resource, 0) - used.get(resource, 0) < wanted
+    ]
+
+
+def _kept_away(demand: Demand, node: NodeInfo) -> list[str]:
+    """The criteria that have nothing to do with amounts."""
     found: list[str] = []
     if node.unschedulable and untolerated((UNSCHEDULABLE,), demand.tolerations):
         found.append(CORDON)
@@ -64,15 +88,6 @@ def fails(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> list[str]:
     for key, value in demand.labels.items():
         if node.labels.get(key) != value:
             found.append(f"{key}={value}")
-    _rules(demand, node, found)
-    allocatable = node.allocatable
-    for resource, wanted in demand.requests.items():
-        if allocatable.get(resource, 0) - used.get(resource, 0) < wanted:
-            found.append(resource)
-    return found
-
-
-def _rules(demand: Demand, node: NodeInfo, found: list[str]) -> None:
     if demand.node_selector and not matches_labels(demand.node_selector, node.labels):
         found.append(NODE_SELECTOR)
     if demand.node_affinity and not matches_node(demand.node_affinity, node.name, node.labels):
@@ -81,17 +96,7 @@ def _rules(demand: Demand, node: NodeInfo, found: list[str]) -> None:
         matches_node(volume, node.name, node.labels) for volume in demand.volumes
     ):
         found.append(VOLUMES)
-
-
-def places(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> tuple[int, str]:
-    """How many copies the node takes, given that it fails nothing, and what then runs out."""
-    most, limit = min(
-        (
-            ((node.allocatable.get(resource, 0) - used.get(resource, 0)) // wanted, resource)
-            for resource, wanted in demand.requests.items()
-        )
-    )
-    return (1, "podAntiAffinity") if demand.exclusive and most > 1 else (most, limit)
+    return found
 
 
 def used_on(snapshot: Snapshot, node: str) -> Mapping[str, int]:

@@ -5,12 +5,15 @@ expressions of a term are ANDed, an empty term matches nothing, `metadata.name` 
 Unlike upstream, a malformed requirement matches nothing instead of failing the pod.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from passway.cluster.records import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 
 NAME_FIELD: Final = "metadata.name"
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
+"""What strconv.ParseInt takes, but for the last digit of 64 bits."""
 
 
 def matches_labels(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
@@ -46,11 +49,11 @@ def _matches(requirement: Requirement, labels: Mapping[str, str]) -> bool:
         case "In":
             return value in values
         case "NotIn":
-            return value is None or value not in values
+            return bool(values) and value not in values
         case "Exists":
-            return value is not None
+            return not values and value is not None
         case "DoesNotExist":
-            return value is None
+            return not values and value is None
         case "Gt":
             return _compare(value, values) > 0
         case "Lt":
@@ -61,8 +64,7 @@ def _matches(requirement: Requirement, labels: Mapping[str, str]) -> bool:
 
 def _compare(value: str | None, values: tuple[str, ...]) -> int:
     """-1, 0 or 1 for integers; 0, which matches neither Gt nor Lt, for anything else."""
-    try:
-        left, right = int(value or ""), int(values[0] if len(values) == 1 else "")
-    except ValueError:
+    if len(values) != 1 or not all(_INTEGER.fullmatch(text) for text in (value or "", *values)):
         return 0
+    left, right = int(value or ""), int(values[0])
     return (left > right) - (left < right)

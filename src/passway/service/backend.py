@@ -5,9 +5,11 @@ sample or on a service, the REST routes one on a cluster. `Reading` answers what
 needs no writing; `SnapshotBackend` adds the plans of changes and refuses to apply them.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, NoReturn, Protocol, cast
+from typing import Any, Final, NoReturn, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -30,6 +32,8 @@ from passway.service.machines import machines
 from passway.service.mine import my_devices
 
 MAX_MACHINES: Final = 100
+SHORT: Final = 16 * 1024
+T = TypeVar("T")
 
 
 class Backend(Protocol):
@@ -134,19 +138,26 @@ class Reading(ABC):
         replicas: int | None = None,
         expand: bool = False,
     ) -> tuple[d.VerdictDocument, ...]:
-        shown = 1000 if expand else SHOWN
-        return tuple(
-            report.verdict(found, shown)
-            for found in self.verdicts(text, file, namespace, replicas, expand=expand)
-        )
+        snapshot, shown = self.snapshot, 1000 if expand else SHOWN
+
+        def judge() -> tuple[d.VerdictDocument, ...]:
+            found = self.verdicts(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
+            return tuple(report.verdict(verdict, shown) for verdict in found)
+
+        return await _off_loop(text, judge)
 
     async def fit(
         self, text: str | bytes, file: str, *, namespace: str = "default"
     ) -> d.FitDocument:
-        spec = one_machine(text, file, namespace)
-        self.admit(spec.namespace)
-        found = fit(spec, self.snapshot)
-        return report.fit(replace(found, verdict=self._shown(found.verdict)))
+        snapshot = self.snapshot
+
+        def count() -> d.FitDocument:
+            spec = one_machine(text, file, namespace)
+            self.admit(spec.namespace)
+            found = fit(spec, snapshot)
+            return report.fit(replace(found, verdict=self._shown(found.verdict)))
+
+        return await _off_loop(text, count)
 
     def verdicts(
         self,
@@ -156,6 +167,7 @@ class Reading(ABC):
         replicas: int | None = None,
         *,
         expand: bool = False,
+        snapshot: Snapshot | None = None,
     ) -> tuple[Verdict, ...]:
         """One verdict for each machine of the manifest; raises InvalidManifest with all faults."""
         found = parse_manifest(text, file, namespace).require()
@@ -163,9 +175,9 @@ class Reading(ABC):
             raise InvalidInput(f"{len(found)} machines in one manifest; at most {MAX_MACHINES}")
         for spec in found:
             self.admit(spec.namespace)
-        snapshot = self.snapshot
+        view = self.snapshot if snapshot is None else snapshot
         return tuple(
-            self._shown(check(spec, snapshot, replicas=replicas, expand=expand)) for spec in found
+            self._shown(check(spec, view, replicas=replicas, expand=expand)) for spec in found
         )
 
     def admit(self, namespace: str) -> None:
@@ -240,6 +252,11 @@ class SnapshotBackend(Reading):
         )
 
 
+async def _off_loop(text: str | bytes, work: Callable[[], T]) -> T:
+    """A long text takes up to a second to read: in a thread, so that others are answered."""
+    return work() if len(text) <= SHORT else await asyncio.to_thread(work)
+
+
 def one_machine(text: str | bytes, file: str, namespace: str) -> MachineSpec:
     """The only machine of a manifest."""
     found = parse_manifest(text, file, namespace).require()
@@ -254,6 +271,8 @@ def machine_object(text: str | bytes, file: str, namespace: str) -> dict[str, An
     if spec.ref.kind != "VirtualMachine":
         raise InvalidInput(f"{file} holds a {spec.ref.kind}; only a VirtualMachine can be created")
     machine = cast("dict[str, Any]", spec.document.plain())
+    if not machine["metadata"].get("name"):
+        raise InvalidInput("metadata.name: a VM that is created here needs a name of its own")
     return {**machine, "metadata": {**machine["metadata"], "namespace": spec.namespace}}
 
 

@@ -15,7 +15,7 @@ from passway.kubevirt.gates import gates_of
 from passway.kubevirt.launcher_pod import CPU_MANAGER, MIB, SCHEDULABLE
 from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.reasons import REASONS, SHOWN, render
-from passway.model.verdict import Issue, Ref, Verdict
+from passway.model.verdict import Holding, Issue, Ref, Verdict
 from passway.plan.permit import Change
 from passway.preflight import networks, supply
 from passway.preflight.questions import Fit, Impact
@@ -199,7 +199,15 @@ def _resource(snapshot: Snapshot, name: str) -> d.ResourceDocument:
         permitted=None if not known else permitted is None or bool(entries),
         selectors=tuple(f"{permit.kind} {permit.selector}" for permit in entries),
         nodes=tuple(sorted(snapshot.advertisers.get(name, ()))),
-        holders=tuple(sorted({str(item.holder) for item in supply.holders(snapshot, name)})),
+        holders=tuple(
+            sorted(
+                {
+                    str(item.holder)
+                    for item in supply.holders(snapshot, name).items
+                    if isinstance(item, Holding)
+                }
+            )
+        ),
     )
 
 

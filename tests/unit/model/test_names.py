@@ -122,7 +122,8 @@ def test_mdev_names_compare_with_spaces_as_underscores():
 
 def test_the_nearest_names_come_best_first():
     known = ["nvidia.com/GA100", "nvidia.com/GA102", "intel.com/qat"]
-    assert names.nearest("nvidia.com/ga102", known) == ("nvidia.com/GA102", "nvidia.com/GA100")
+    assert names.nearest("nvidia.com/ga102", known) == ("nvidia.com/GA102",)
+    assert names.nearest("nvidia.com/GA101", known) == ("nvidia.com/GA102", "nvidia.com/GA100")
     assert names.nearest("nvidia.com/ga102", known, limit=1) == ("nvidia.com/GA102",)
     assert names.nearest("amd", known) == ()
 

@@ -1,0 +1,144 @@
+"""The mirror and the preflight at scale: `python -m benchmarks.scale [NODES PODS GPU_NODES]`.
+
+Prints one line a figure. CPU seconds of this process; memory as traced structures (tracemalloc in
+a run of its own) and as the peak resident set.
+"""
+
+import gc
+import json
+import resource
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from benchmarks import synthetic
+from passway.cluster import kinds
+from passway.cluster.dump import decode_object
+from passway.cluster.records import Node, Pod
+from passway.cluster.snapshot import Read
+from passway.cluster.state import ClusterState
+from passway.manifest.vm import parse_manifest
+from passway.preflight.walk import check
+
+PAGE = 500
+
+
+def encoded(objects: Iterator[dict[str, Any]]) -> list[bytes]:
+    return [json.dumps(item).encode() for item in objects]
+
+
+def pages(items: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    """List responses of 500 items, as the API server pages them."""
+    page: list[str] = []
+    for item in items:
+        page.append(json.dumps(item))
+        if len(page) == PAGE:
+            yield ('{"items":[' + ",".join(page) + "]}").encode()
+            page = []
+    if page:
+        yield ('{"items":[' + ",".join(page) + "]}").encode()
+
+
+class PodList(msgspec.Struct):
+    items: list[Pod]
+
+
+class NodeList(msgspec.Struct):
+    items: list[Node]
+
+
+def build(node_count: int, pod_count: int, gpu_nodes: int) -> tuple[ClusterState, float, float]:
+    """A fed state, CPU seconds of decoding, CPU seconds of folding."""
+    state = ClusterState()
+    for kind in kinds.ALL:
+        state.mark(kind, Read.READ)
+    node_decoder, pod_decoder = msgspec.json.Decoder(NodeList), msgspec.json.Decoder(PodList)
+    for page in pages(synthetic.nodes(node_count, gpu_nodes)):
+        for node in node_decoder.decode(page).items:
+            state.apply(kinds.NODES, node)
+    decoding = folding = 0.0
+    for page in pages(synthetic.pods(pod_count, node_count, gpu_nodes)):
+        start = time.process_time()
+        items = pod_decoder.decode(page).items
+        middle = time.process_time()
+        for pod in items:
+            state.apply(kinds.PODS, pod)
+        folding += time.process_time() - middle
+        decoding += middle - start
+        items = []
+    for obj in (synthetic.kubevirt(), *namespaces()):
+        decoded = decode_object(obj)
+        if decoded is not None:
+            state.apply(*decoded)
+    return state, decoding, folding
+
+
+def namespaces() -> Iterator[dict[str, Any]]:
+    for index in range(400):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"team-{index:03}"}}
+
+
+def percentile(samples: list[float], share: float) -> float:
+    return sorted(samples)[min(int(len(samples) * share), len(samples) - 1)]
+
+
+def timed(repeat: int, work: Callable[[], object]) -> list[float]:
+    samples = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        samples.append(time.perf_counter() - start)
+    return samples
+
+
+def preflight_ms(state: ClusterState, gpus: int, repeat: int) -> tuple[float, float]:
+    """Median and p99 in milliseconds of parsing a manifest and judging it."""
+    text = synthetic.machine(gpus)
+    snapshot = state.snapshot()
+    samples = timed(repeat, lambda: check(parse_manifest(text).require()[0], snapshot))
+    return percentile(samples, 0.5) * 1e3, percentile(samples, 0.99) * 1e3
+
+
+def event_us(state: ClusterState, node_count: int, events: int) -> float:
+    """CPU of a pod event, decoded from its watch line, with a snapshot after every tenth."""
+    decoder = msgspec.json.Decoder(Pod)
+    lines = encoded(synthetic.pods(events, node_count, 0))
+    start = time.process_time()
+    for index, line in enumerate(lines):
+        state.apply(kinds.PODS, decoder.decode(line))
+        if index % 10 == 0:
+            state.snapshot()
+    return (time.process_time() - start) / events * 1e6
+
+
+def main(node_count: int = 5000, pod_count: int = 150_000, gpu_nodes: int = 500) -> None:
+    print(f"cluster: {node_count} nodes, {pod_count} pods, {gpu_nodes} nodes with the resource")
+    state, decoding, folding = build(node_count, pod_count, gpu_nodes)
+    print(f"decode: {decoding / pod_count * 1e6:.1f} us a pod")
+    print(f"fold: {folding / pod_count * 1e6:.1f} us a pod")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak RSS: {peak:.0f} MiB")
+    gc.collect()
+    gc.freeze()
+    median, p99 = preflight_ms(state, 1, 1000)
+    print(f"preflight, resource on {gpu_nodes} nodes: median {median:.2f} ms, p99 {p99:.2f} ms")
+    median, p99 = preflight_ms(state, 3, 300)
+    print(f"preflight, refused (3 units, 2 free a node): median {median:.2f} ms, p99 {p99:.2f} ms")
+    median, p99 = preflight_ms(state, 0, 100)
+    print(f"preflight, plain VM that fits everywhere: median {median:.2f} ms, p99 {p99:.2f} ms")
+    print(f"event: {event_us(state, node_count, 20_000):.1f} us")
+    del state
+    gc.unfreeze()
+    gc.collect()
+    tracemalloc.start()
+    state, _, _ = build(node_count, pod_count, gpu_nodes)
+    gc.collect()
+    print(f"mirror: {tracemalloc.get_traced_memory()[0] / 2**20:.0f} MiB traced")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,86 @@
+"""The application: routes, errors and middleware around one cluster.
+
+Nothing here starts a server or reads a file; the mirror runs as long as the application does.
+Interactive documentation pages are off, since they load scripts from elsewhere: the OpenAPI
+document itself is at /openapi.json.
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
+
+from passway.api import problems
+from passway.api.access import Service
+from passway.api.identity import Tokens
+from passway.api.middleware import MAX_IN_FLIGHT, Guard, InFlight, MethodTable
+from passway.api.openapi import openapi_of
+from passway.api.routes import cluster as cluster_routes
+from passway.api.routes import devices, health, machines
+from passway.model.errors import PasswayError
+from passway.service.audit import Audit, MemoryAudit
+from passway.service.mirror import Mirror
+from passway.service.ports import Cluster
+
+OPENAPI: Final = "/openapi.json"
+_ROUTERS: Final = (health.router, machines.router, devices.router, cluster_routes.router)
+
+
+def utc_now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def create_app(
+    cluster: Cluster,
+    tokens: Tokens,
+    *,
+    mirror: Mirror | None = None,
+    audit: Audit | None = None,
+    now: Callable[[], str] = utc_now,
+    max_in_flight: int = MAX_IN_FLIGHT,
+) -> FastAPI:
+    """The REST service on a cluster; its lifespan runs the mirror."""
+    service = Service(cluster, mirror or Mirror(cluster), audit or MemoryAudit(), tokens, now)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with service.mirror:
+            yield
+
+    app = FastAPI(
+        lifespan=lifespan,
+        openapi_url=OPENAPI,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.openapi = partial(openapi_of, app)  # type: ignore[method-assign] # FastAPI's documented way
+    for router in _ROUTERS:
+        app.include_router(router)
+    app.add_exception_handler(PasswayError, problems.on_passway_error)
+    app.add_exception_handler(RequestValidationError, problems.on_validation_error)
+    app.add_exception_handler(HTTPException, problems.on_http_error)
+    app.add_middleware(MethodTable, methods=partial(_methods, app, {}))
+    app.add_middleware(InFlight, limit=max_in_flight)
+    app.add_middleware(Guard)
+    return app
+
+
+def _methods(
+    app: FastAPI, found: dict[re.Pattern[str], tuple[str, ...]]
+) -> dict[re.Pattern[str], tuple[str, ...]]:
+    """The methods of each path, filled on the first request."""
+    if not found:
+        for path, item in {**app.openapi()["paths"], OPENAPI: {"get": {}}}.items():
+            methods = {name.upper() for name in item} | {"OPTIONS"}
+            methods |= {"HEAD"} if "GET" in methods else set()
+            found[compile_path(path)[0]] = tuple(sorted(methods))
+    return found

@@ -1,0 +1,238 @@
+"""The request bodies: shapes for pydantic, and nothing that judges.
+
+Unknown fields are refused and nothing is coerced. Grammar and rules of values (names, sizes, NUMA)
+belong to `plan`, which tells all faults at once; here they are only documented, so that the OpenAPI
+document says what will be accepted. Each model turns itself into the value its use case takes.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from passway.kubevirt.permitted import Permit
+from passway.plan.machine import (
+    MAX_CPUS,
+    MAX_DEVICES,
+    MAX_MEMORY_MIB,
+    DeviceRequest,
+    InterfaceRequest,
+    MachineRequest,
+)
+from passway.plan.permit import permit_of
+
+MAX_TEXT: Final = 1024
+MAX_LABELS: Final = 64
+LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_PART: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_PART}(\.{_PART})*"
+_QUALIFIED: Final = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_MDEV: Final = r"[^\x00-\x1f\x7f/\s]([^\x00-\x1f\x7f/]*[^\x00-\x1f\x7f/\s])?"
+_USB: Final = "(0[xX])?[0-9A-Fa-f]{1,4}"
+_LABEL_VALUE: Final = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
+_LABEL_KEY: Final = f"^({_SUBDOMAIN}/)?{_QUALIFIED}$"
+
+
+def _text(pattern: str, length: int, description: str) -> Any:
+    """A bounded text whose pattern is documented here and judged elsewhere."""
+    return Field(
+        max_length=MAX_TEXT,
+        description=description,
+        json_schema_extra={"pattern": f"^{pattern}$", "minLength": 1, "maxLength": length},
+    )
+
+
+def _amount(most: int, description: str) -> Any:
+    return Field(description=description, json_schema_extra={"minimum": 1, "maximum": most})
+
+
+Name = Annotated[str, _text(LABEL, 63, "A DNS label.")]
+ResourceName = Annotated[
+    str, _text(f"{_SUBDOMAIN}/{_QUALIFIED}", 317, "The name that nodes advertise: vendor.com/name.")
+]
+NetworkName = Annotated[
+    str,
+    _text(f"({LABEL}/)?{_SUBDOMAIN}", 317, "A NetworkAttachmentDefinition: [namespace/]name."),
+]
+Cpus = Annotated[int, _amount(MAX_CPUS, "Virtual CPUs.")]
+Memory = Annotated[int, _amount(MAX_MEMORY_MIB, "Guest memory in MiB.")]
+PageSize = Literal["2Mi", "1Gi"]
+LabelKey = Annotated[str, Field(max_length=317, pattern=_LABEL_KEY)]
+LabelValue = Annotated[str, Field(max_length=63, pattern=_LABEL_VALUE)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class DeviceBody(_Body):
+    """A device that the VM asks for."""
+
+    name: Name
+    device_name: ResourceName
+    kind: Literal["gpu", "host-device"] = "gpu"
+
+
+class Sriov(_Body):
+    """Where the virtual function comes from."""
+
+    name: NetworkName
+
+
+class NetworkType(_Body):
+    """The type of an additional interface; there is one."""
+
+    sriov: Sriov
+
+
+class InterfaceBody(_Body):
+    """An SR-IOV interface."""
+
+    name: Name
+    network: str | None = Field(
+        default=None, max_length=253, description="A note; KubeVirt's network is named as `name`."
+    )
+    model: Annotated[str, Field(max_length=32, pattern="^[a-z0-9][-a-z0-9_]*$")] | None = None
+    network_type: NetworkType
+
+
+class MachineBody(_Body):
+    """A VM in short form."""
+
+    name: Name
+    namespace: Name = "default"
+    image: str = Field(
+        min_length=1, max_length=512, pattern="^[!-~]+$", description="The container disk."
+    )
+    cpus: Cpus
+    memory: Memory
+    devices: list[DeviceBody] = Field(
+        default=[], max_length=256, json_schema_extra={"maxItems": MAX_DEVICES}
+    )
+    interfaces: list[InterfaceBody] = Field(default=[], max_length=MAX_DEVICES)
+    cpu_dedicated_placement: bool = False
+    memory_hugepages_page_size: PageSize | None = None
+    cpu_numa_passthrough: bool = Field(
+        default=False, description="Needs dedicated CPUs and hugepages."
+    )
+    run_strategy: Literal["Always", "RerunOnFailure", "Manual", "Halted", "Once"] = "Always"
+    labels: dict[LabelKey, LabelValue] = Field(default={}, max_length=MAX_LABELS)
+
+    def request(self) -> MachineRequest:
+        return MachineRequest(
+            name=self.name,
+            namespace=self.namespace,
+            image=self.image,
+            cpus=self.cpus,
+            memory_mib=self.memory,
+            devices=tuple(
+                DeviceRequest(item.name, item.device_name, item.kind) for item in self.devices
+            ),
+            interfaces=tuple(
+                InterfaceRequest(item.name, item.network_type.sriov.name, item.model)
+                for item in self.interfaces
+            ),
+            dedicated_cpus=self.cpu_dedicated_placement,
+            hugepages=self.memory_hugepages_page_size,
+            numa_passthrough=self.cpu_numa_passthrough,
+            run_strategy=self.run_strategy,
+            labels=self.labels,
+        )
+
+
+class WantedDevice(_Body):
+    """A device of a preflight; its name does not matter."""
+
+    name: Name | None = None
+    device_name: ResourceName
+    kind: Literal["gpu", "host-device"] = "gpu"
+
+
+class PreflightBody(_Body):
+    """What a VM would ask for."""
+
+    devices: list[WantedDevice] = Field(
+        default=[], max_length=256, json_schema_extra={"maxItems": MAX_DEVICES}
+    )
+    sriov_networks: list[NetworkName] = Field(default=[], max_length=MAX_DEVICES)
+    namespace: Name = "default"
+    dedicated_cpus: bool = False
+    numa_passthrough: bool = Field(default=False, description="Needs dedicated CPUs and hugepages.")
+    hugepages: PageSize | None = None
+    cpus: Cpus = 1
+    memory: Memory = 1024
+
+    def request(self) -> MachineRequest:
+        return MachineRequest(
+            name="preflight",
+            namespace=self.namespace,
+            cpus=self.cpus,
+            memory_mib=self.memory,
+            devices=tuple(
+                DeviceRequest(
+                    f"device-{index}" if item.name is None else item.name,
+                    item.device_name,
+                    item.kind,
+                )
+                for index, item in enumerate(self.devices)
+            ),
+            interfaces=tuple(
+                InterfaceRequest(f"sriov-{index}", network)
+                for index, network in enumerate(self.sriov_networks)
+            ),
+            dedicated_cpus=self.dedicated_cpus,
+            hugepages=self.hugepages,
+            numa_passthrough=self.numa_passthrough,
+        )
+
+
+class _PermitBody(_Body):
+    resource_name: ResourceName
+    external_resource_provider: bool = False
+    confirm: bool = Field(
+        default=False, description="Go on although this switches KubeVirt's check on."
+    )
+    dry_run: bool = False
+
+
+class PciPermit(_PermitBody):
+    """A PCI device by vendor and device id."""
+
+    kind: Literal["pci"]
+    pci_vendor_selector: Annotated[
+        str, _text("[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}", 9, "vendor:device, hexadecimal.")
+    ]
+
+    def permit(self) -> Permit:
+        external = self.external_resource_provider
+        selector = self.pci_vendor_selector
+        return permit_of("pci", self.resource_name, selector=selector, external=external)
+
+
+class MediatedPermit(_PermitBody):
+    """A mediated device by the name of its type."""
+
+    kind: Literal["mediated"]
+    mdev_name_selector: Annotated[str, _text(_MDEV, 128, "The type's name, not its directory.")]
+
+    def permit(self) -> Permit:
+        external = self.external_resource_provider
+        selector = self.mdev_name_selector
+        return permit_of("mediated", self.resource_name, selector=selector, external=external)
+
+
+class UsbPermit(_PermitBody):
+    """A USB device by vendor and product id."""
+
+    kind: Literal["usb"]
+    vendor: Annotated[str, _text(_USB, 6, "Hexadecimal.")]
+    product: Annotated[str, _text(_USB, 6, "Hexadecimal.")]
+
+    def permit(self) -> Permit:
+        external = self.external_resource_provider
+        return permit_of(
+            "usb", self.resource_name, vendor=self.vendor, product=self.product, external=external
+        )
+
+
+PermitBody = Annotated[PciPermit | MediatedPermit | UsbPermit, Field(discriminator="kind")]
+PERMIT_KINDS: Final = ("pci", "mediated", "usb")

@@ -1,0 +1,156 @@
+"""`passway serve`: the REST service as a process.
+
+Owns options, the socket, logs on stderr, and the way up and down: the address is printed when the
+cluster has been read, and SIGTERM or SIGINT ends it with code 0 after the running requests.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+import click
+import uvicorn
+from fastapi import FastAPI
+
+from passway.api.app import create_app
+from passway.api.identity import DEMO, Credential, Tokens
+from passway.api.token_file import read_tokens, readable_by_others
+from passway.cluster import kinds
+from passway.kube.memory import MemoryCluster
+from passway.model.errors import InvalidInput
+from passway.model.override import override
+from passway.sample.cluster import sample_objects
+
+HEADER_BYTES: Final = 16 * 1024
+CONNECTIONS: Final = 512
+KEEP_ALIVE_S: Final = 10
+SHUTDOWN_S: Final = 10
+READY_S: Final = 300.0
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_log = logging.getLogger("passway.api")
+
+
+@click.command("serve")
+@click.option("--demo", is_flag=True, help="Serve the sample cluster, with tokens that are known.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes any."
+)
+@click.option(
+    "--tokens",
+    "token_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="YAML or JSON list of {token, user, role, namespaces}.",
+)
+@click.option("--access-log", is_flag=True, help="Log each request on stderr.")
+def serve(demo: bool, host: str, port: int, token_file: Path | None, access_log: bool) -> None:
+    """Run the REST service."""
+    if not demo:
+        raise click.UsageError("a live cluster is not supported by this version; use --demo")
+    if not _loopback(host):
+        raise click.UsageError("--demo is served on a loopback address only; use --host 127.0.0.1")
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
+    )
+    tokens = Tokens(DEMO if token_file is None else _read(token_file))
+    cluster = MemoryCluster(sample_objects(), kinds=kinds.ALL)
+    with listen(host, port) as listener:
+        Server(create_app(cluster, tokens), access_log=access_log).run(sockets=[listener])
+
+
+def _read(path: Path) -> tuple[Credential, ...]:
+    found = read_tokens(path)
+    if readable_by_others(path):
+        _log.warning("%s can be read by everybody on this machine; chmod 600 it", path)
+    return found
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket; raises InvalidInput when the address is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(
+            f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port"
+        ) from None
+    return listener
+
+
+def address(listener: socket.socket) -> str:
+    """The URL of a listening socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Server(uvicorn.Server):
+    """uvicorn, bounded; prints its address when the mirror is complete."""
+
+    def __init__(self, app: FastAPI, *, access_log: bool = False) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                log_level=logging.INFO if access_log else logging.WARNING,
+                access_log=access_log,
+                server_header=False,
+                proxy_headers=False,
+                h11_max_incomplete_event_size=HEADER_BYTES,
+                limit_concurrency=CONNECTIONS,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=SHUTDOWN_S,
+            )
+        )
+        self._mirror = app.state.service.mirror
+        self._announcing: asyncio.Task[None] | None = None
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            self._announcing = asyncio.create_task(self._announce(listener))
+
+    async def _announce(self, listener: socket.socket) -> None:
+        await self._mirror.ready(READY_S)
+        print(f"serving on {address(listener)}", flush=True)
+
+    @override
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._announcing is not None:
+            self._announcing.cancel()
+        await super().shutdown(sockets)
+
+    @override
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Both signals end the service in order; uvicorn would raise them once more."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,174 @@
+"""The options that every command shares, as decorators, and the values they become.
+
+Owns the names, help texts and rules between options (exactly one source). It opens nothing: a
+`Source` only says where the answer is to come from, and `sources.open_backend` goes there.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Final, TypeVar
+
+import click
+
+from passway.cli.lazy import DRY_RUN, Examples
+
+F = TypeVar("F", bound=Callable[..., Any])
+Command = Callable[..., Any]
+
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Usage(click.UsageError):
+    """A usage error with a hint of its own."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, click.get_current_context(silent=True))
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an answer comes from: files, the sample, or a service; exactly one of them."""
+
+    paths: tuple[str, ...] = ()
+    demo: bool = False
+    server: str | None = None
+    token: str | None = None
+    at: str | None = None
+    complete: bool = False
+    read: tuple[str, ...] = ()
+    timeout_s: float | None = 30.0
+
+
+def _duration(_ctx: click.Context, _param: click.Parameter, value: str) -> float:
+    match = _DURATION.fullmatch(value)
+    if match is None:
+        raise click.BadParameter(f"{value[:40]!r} is no duration; write 30s, 2m or 0 for no limit")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _colour(ctx: click.Context, _param: click.Parameter, value: str) -> None:
+    chosen = {"always": True, "never": False}.get(value)
+    if chosen is None and os.environ.get("NO_COLOR"):
+        chosen = False
+    ctx.color = ctx.find_root().color = chosen
+
+
+def _verbose(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.find_root().meta["passway.verbose"] = True
+
+
+_COMMON: Final = (
+    click.option(
+        "--color", type=click.Choice(["auto", "always", "never"]), default="auto",
+        show_default=True, callback=_colour, expose_value=False, is_eager=True,
+        help="Colour the output; NO_COLOR turns it off too.",
+    ),
+    click.option(
+        "-v", "--verbose", is_flag=True, callback=_verbose, expose_value=False, is_eager=True,
+        help="Show where an error comes from.",
+    ),
+)  # fmt: skip
+
+_SOURCE: Final = (
+    click.option(
+        "--from", "paths", multiple=True, metavar="PATH", type=click.Path(),
+        help="Dumps of kubectl get -o json|yaml: a file, or a folder of them; repeatable.",
+    ),
+    click.option("--demo", is_flag=True, help="Use the bundled sample cluster."),
+    click.option(
+        "--server", metavar="URL", help="Ask a Passway service.  [env: PASSWAY_SERVER]"
+    ),
+    click.option("--token", help="Bearer token for --server.  [env: PASSWAY_TOKEN]"),
+    click.option(
+        "--request-timeout", "timeout_s", default="30s", callback=_duration, show_default=True,
+        help="Longest wait for --server; 0 waits for ever.",
+    ),
+    click.option(
+        "--at", metavar="TIME",
+        help="With --from: judge at this moment (RFC 3339).  [default: the newest time in there]",
+    ),
+    click.option(
+        "--complete", is_flag=True,
+        help="With --from: kinds that do not occur have no objects, instead of being unread.",
+    ),
+    click.option(
+        "--read", multiple=True, metavar="KIND,…",
+        help="With --from: these kinds were read too, and have no objects if none occur.",
+    ),
+)  # fmt: skip
+
+namespaced: Final = click.option(
+    "-n", "--namespace", default="default", show_default=True, help="Namespace of the VMs."
+)
+manifests: Final = click.option(
+    "-f", "--filename", "files", multiple=True, metavar="FILE", type=click.Path(),
+    help="Manifest with the VM, YAML or JSON; - reads stdin.",
+)  # fmt: skip
+confirmable: Final = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+dry_run: Final = click.option(
+    DRY_RUN, type=click.Choice(["none", "client", "server"]), default="none",
+    help="Show what would be done, and do nothing; alone it means client.",
+)  # fmt: skip
+
+
+def command(name: str, *, examples: tuple[str, ...]) -> Callable[[Command], click.Command]:
+    """A command with examples and the options that every one has."""
+
+    def decorate(function: Command) -> click.Command:
+        for option in reversed(_COMMON):
+            function = option(function)
+        return click.command(name, cls=Examples, examples=examples)(function)
+
+    return decorate
+
+
+def source_options(function: F) -> F:
+    """Adds the source options as they are; `source_of` makes a source of them."""
+    decorated: Command = function
+    for option in reversed(_SOURCE):
+        decorated = option(decorated)
+    return decorated  # type: ignore[return-value] # click's decorators keep the function
+
+
+def sourced(function: F) -> F:
+    """Adds the source options; the command receives one `source`."""
+
+    @wraps(function)
+    def wrapped(**given: Any) -> Any:
+        options = {name: given.pop(name) for name in Source.__dataclass_fields__}
+        return function(source=source_of(options), **given)
+
+    return source_options(wrapped)  # type: ignore[return-value] # takes what click passes
+
+
+def source_of(options: dict[str, Any]) -> Source:
+    """The only source that was named; the environment's one if none was."""
+    return _source(Source(**options))
+
+
+def _source(given: Source) -> Source:
+    named = [bool(given.paths), given.demo, given.server is not None]
+    server, token = given.server, given.token or os.environ.get("PASSWAY_TOKEN")
+    if not any(named):
+        server = os.environ.get("PASSWAY_SERVER") or None
+        if server is None:
+            raise Usage(
+                "no source: say where the cluster is to be read from",
+                "--from PATH (dumps of kubectl get -o json), --demo (the sample) "
+                "or --server URL (a Passway service)",
+            )
+    if sum(named) > 1:
+        raise Usage("--from, --demo and --server exclude each other", "keep one of them")
+    if not given.paths and (given.at or given.complete or given.read):
+        raise Usage("--at, --complete and --read go with --from")
+    kinds = tuple(word for text in given.read for word in text.split(",") if word.strip())
+    return Source(
+        given.paths, given.demo, server, token if server else None, given.at, given.complete,
+        kinds, given.timeout_s or None,
+    )  # fmt: skip

@@ -1,0 +1,304 @@
+"""Creating and judging VMs over REST: what refuses, what stands in the answer, what is left."""
+
+import pytest
+
+from passway.api import examples
+from passway.cluster import kinds
+
+YAML = {"Content-Type": "application/yaml"}
+BUSY = {**examples.MACHINE, "devices": [{"name": "gpu", "device_name": examples.T4}]}
+
+
+async def names(cluster):
+    return {
+        (vm["metadata"]["namespace"], vm["metadata"]["name"])
+        for vm in (await cluster.list(kinds.MACHINES))[0]
+    }
+
+
+def changed(**fields):
+    return {**examples.MACHINE, **fields}
+
+
+async def test_a_vm_is_created_as_it_was_asked_for(user, cluster):
+    body = changed(
+        devices=[{"name": "gpu", "device_name": examples.A10},
+                 {"name": "card", "device_name": "intel.com/QAT_4XXX_VF", "kind": "host-device"}],
+        labels={"team": "a", "example.com/tier": ""},
+        run_strategy="Halted",
+    )  # fmt: skip
+    answer = await user.post("/api/vms?dry_run=true", json=body)
+    assert answer.status_code == 422  # no permit for the card, and no node with both
+    body["devices"].pop()
+    answer = await user.post("/api/vms", json=body)
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
+    assert (made["name"], made["namespace"], made["dry_run"]) == ("train-7", "ml", False)
+    assert made["uid"]
+    assert [(item["reason"], item["severity"]) for item in made["issues"]] == [
+        ("PinnedToNode", "warning")
+    ]
+    assert answer.headers["Location"] == "/api/v1/vms/ml/train-7"
+    assert (await user.get(answer.headers["Location"])).json()["name"] == "train-7"
+    stored = await cluster.get(kinds.MACHINES, "train-7", "ml")
+    assert stored["metadata"]["labels"] == {"team": "a", "example.com/tier": ""}
+    assert stored["spec"]["runStrategy"] == "Halted"
+    devices = stored["spec"]["template"]["spec"]["domain"]["devices"]
+    assert devices["gpus"] == [{"name": "gpu", "deviceName": examples.A10}]
+
+
+async def test_an_sriov_interface_becomes_a_multus_network(user, cluster):
+    answer = await user.post("/api/vms", json=examples.SRIOV_MACHINE)
+    assert answer.status_code == 201, answer.text
+    spec = (await cluster.get(kinds.MACHINES, "edge-7", "telco"))["spec"]["template"]["spec"]
+    assert {"name": "storage", "sriov": {}} in spec["domain"]["devices"]["interfaces"]
+    assert {"name": "storage", "multus": {"networkName": "storage"}} in spec["networks"]
+
+
+async def test_a_dry_run_answers_the_same_and_writes_nothing(user, cluster):
+    before = await names(cluster)
+    answer = await user.post("/api/vms?dry_run=true", json=examples.MACHINE)
+    assert answer.status_code == 200
+    assert answer.json()["dry_run"] is True
+    assert "Location" not in answer.headers
+    assert await names(cluster) == before
+
+
+async def test_a_preflight_that_says_no_refuses_and_leaves_nothing(user, cluster):
+    before = await names(cluster)
+    body = {**BUSY, "namespace": "design", "cpus": 512,
+            "devices": [{"name": "gpu", "device_name": "nvidia.com/NO_SUCH"}]}  # fmt: skip
+    answer = await user.post("/api/vms", json=body)
+    problem = answer.json()
+    assert answer.status_code == problem["status"] == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert problem["code"] == "DEVICE_PREFLIGHT_FAILED"
+    errors = [item for item in problem["issues"] if item["severity"] == "error"]
+    assert {item["reason"] for item in errors} >= {"DeviceNotPermitted", "ResourceNotAdvertised"}
+    assert all(item["message"] in problem["detail"] for item in errors)
+    assert await names(cluster) == before
+
+
+async def test_a_name_is_taken_once(user):
+    assert (await user.post("/api/vms", json=examples.MACHINE)).status_code == 201
+    answer = await user.post("/api/vms", json=examples.MACHINE)
+    assert (answer.status_code, answer.json()["code"]) == (409, "ALREADY_EXISTS")
+
+
+async def test_a_namespace_that_is_not_there_is_told_by_the_preflight(admin):
+    answer = await admin.post("/api/vms", json=changed(namespace="mi"))
+    assert answer.status_code == 422
+    (issue,) = [i for i in answer.json()["issues"] if i["reason"] == "NamespaceMissing"]
+    assert "there is ml" in issue["message"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        ({"name": "No"}, ["name"]),
+        ({"name": "n" * 64}, ["name"]),
+        ({"namespace": "a_b"}, ["namespace"]),
+        ({"cpus": 0}, ["cpus"]),
+        ({"cpus": 513, "memory": 0}, ["cpus", "memory"]),
+        ({"cpu_numa_passthrough": True}, ["cpu_numa_passthrough", "cpu_numa_passthrough"]),
+        ({"cpu_numa_passthrough": True, "cpu_dedicated_placement": True},
+         ["cpu_numa_passthrough"]),
+        ({"name": "No", "cpu_numa_passthrough": True, "memory_hugepages_page_size": "1Gi"},
+         ["name", "cpu_numa_passthrough"]),
+        ({"devices": [{"name": "a", "device_name": "gpu"}]}, ["devices[0].device_name"]),
+        ({"devices": [{"name": "a", "device_name": "a.b/c"}] * 2}, ["devices"]),
+        ({"devices": [{"name": f"d{i}", "device_name": "a.b/c"} for i in range(17)]},
+         ["devices"]),
+        ({"interfaces": [{"name": "default", "network_type": {"sriov": {"name": "a/B"}}}]},
+         ["interfaces[0].network_type.sriov.name", "interfaces"]),
+        # shapes, from here on
+        ({"cpus": "4"}, ["cpus"]),
+        ({"cpus": 4.5}, ["cpus"]),
+        ({"cpus": True}, ["cpus"]),
+        ({"name": None, "image": 1}, ["name", "image"]),
+        ({"image": ""}, ["image"]),
+        ({"image": "a b"}, ["image"]),
+        ({"image": "i" * 513}, ["image"]),
+        ({"devices": {}}, ["devices"]),
+        ({"devices": [1]}, ["devices[0]"]),
+        ({"devices": [{"name": "a", "device_name": "a.b/c", "kind": "fpga", "extra": 1}]},
+         ["devices[0].kind", "devices[0].extra"]),
+        ({"interfaces": [{"name": "a"}]}, ["interfaces[0].network_type"]),
+        ({"interfaces": [{"name": "a", "network_type": {"sriov": {"name": "b"}}}] * 17},
+         ["interfaces"]),
+        ({"memory_hugepages_page_size": "4Ki"}, ["memory_hugepages_page_size"]),
+        ({"run_strategy": "Sometimes"}, ["run_strategy"]),
+        ({"labels": {"-": "a"}}, ['labels.-.[key]']),
+        ({"labels": []}, ["labels"]),
+        ({"cpu_dedicated_placement": "yes", "unknown": 1}, ["cpu_dedicated_placement", "unknown"]),
+    ],
+)  # fmt: skip
+async def test_a_malformed_request_is_400_with_every_fault(user, cluster, fields, paths):
+    before = await names(cluster)
+    answer = await user.post("/api/vms", json=changed(**fields))
+    assert answer.status_code == 400, answer.text
+    problem = answer.json()
+    assert problem["code"] == "INVALID_REQUEST"
+    if "labels" not in fields:
+        assert [issue["path"] for issue in problem["issues"]] == paths
+    assert all("nput should" not in issue["message"] for issue in problem["issues"])
+    assert await names(cluster) == before
+
+
+async def test_missing_fields_are_named_all_at_once(user):
+    problem = (await user.post("/api/vms", json={})).json()
+    assert [issue["path"] for issue in problem["issues"]] == ["name", "image", "cpus", "memory"]
+    assert problem["detail"] == 'name: required field "name" is missing (and 3 more)' or (
+        problem["detail"] == 'required field "name" is missing (and 3 more)'
+    )
+
+
+async def test_faults_of_a_body_have_a_place(user):
+    answer = await user.post(
+        "/api/vms", content=b'{\n "name": 7}', headers={"Content-Type": "application/json"}
+    )
+    issue = next(issue for issue in answer.json()["issues"] if issue["path"] == "name")
+    assert (issue["file"], issue["line"], issue["column"]) == ("request", 2, 2)
+    assert issue["message"] == "name must be text, but this is the number 7"
+
+
+@pytest.mark.parametrize("media_type", ["application/yaml", "text/yaml", "text/plain"])
+async def test_a_manifest_is_created_from_yaml(user, cluster, media_type):
+    headers = {"Content-Type": f"{media_type}; charset=utf-8"}
+    answer = await user.post("/api/v1/vms", content=examples.MANIFEST_TEXT, headers=headers)
+    assert answer.status_code == 201, answer.text
+    assert (await cluster.get(kinds.MACHINES, "train-9", "ml"))["kind"] == "VirtualMachine"
+
+
+async def test_a_manifest_without_a_namespace_takes_that_of_the_query(user, cluster):
+    body = {**examples.MANIFEST, "metadata": {"name": "here"}}
+    assert (await user.post("/api/v1/vms?namespace=ml", json=body)).status_code == 201
+    assert (await cluster.get(kinds.MACHINES, "here", "ml"))["metadata"]["namespace"] == "ml"
+    assert (await user.post("/api/v1/vms?dry_run=true&namespace=web", json=body)).status_code == 200
+
+
+async def test_a_manifest_that_would_not_run_is_refused(user, cluster):
+    before = await names(cluster)
+    text = examples.MANIFEST_TEXT.replace(examples.A10, "nvidia.com/NO_SUCH")
+    answer = await user.post("/api/v1/vms", content=text, headers=YAML)
+    assert (answer.status_code, answer.json()["code"]) == (422, "DEVICE_PREFLIGHT_FAILED")
+    assert await names(cluster) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        (examples.MANIFEST_TEXT.replace("cores:", "coers:"), "INVALID_MANIFEST", "1 fault"),
+        ("just text", "INVALID_MANIFEST", "fault"),
+        ("", "INVALID_MANIFEST", "fault"),
+        ("a: [", "INVALID_MANIFEST", "fault"),
+        (f"{examples.MANIFEST_TEXT}---\n{examples.MANIFEST_TEXT}", "INVALID_REQUEST", "2 machines"),
+        (examples.MANIFEST_TEXT.replace("name: train-9", "generateName: t-"),
+         "INVALID_REQUEST", "needs a name"),
+        ("apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata: {name: a}\n"
+         "spec: {domain: {devices: {}}}\n", "INVALID_REQUEST", "only a VirtualMachine"),
+        (b"a: \xff", "INVALID_MANIFEST", "fault"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_vm_manifest_is_400(user, cluster, text, code, words):
+    before = await names(cluster)
+    answer = await user.post("/api/v1/vms", content=text, headers=YAML)
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+    assert words in answer.json()["detail"]
+    assert await names(cluster) == before
+
+
+async def test_faults_of_a_manifest_are_all_listed_with_their_place(user):
+    text = examples.MANIFEST_TEXT.replace("cores:", "coers:").replace("deviceName", "devicename")
+    problem = (await user.post("/api/v1/preflight", content=text, headers=YAML)).json()
+    assert {issue["line"] for issue in problem["issues"]} == {11, 16, 15} - {15} | {
+        issue["line"] for issue in problem["issues"]
+    }
+    assert len(problem["issues"]) >= 2
+
+
+async def test_a_device_preflight_creates_nothing(user, cluster):
+    before = await names(cluster)
+    answer = await user.post("/api/v1/devices/preflight", json=examples.PREFLIGHT)
+    found = answer.json()
+    assert answer.status_code == 200
+    assert found["ok"] is False
+    assert "VfPoolExhausted" in {issue["reason"] for issue in found["issues"]}
+    assert all(issue["line"] is None for issue in found["issues"])
+    assert await names(cluster) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "ok"),
+    [
+        ({}, True),
+        ({"devices": [{"device_name": examples.A10}], "namespace": "ml"}, True),
+        ({"devices": [{"device_name": examples.T4}], "namespace": "ml"}, False),
+        ({"sriov_networks": ["plain"], "namespace": "telco"}, True),
+        ({"sriov_networks": ["storage", "telco/storage"], "namespace": "telco"}, True),
+        ({"sriov_networks": ["nowhere"]}, False),
+        ({"dedicated_cpus": True, "numa_passthrough": True, "hugepages": "1Gi"}, True),
+        ({"cpus": 400}, False),
+    ],
+)
+async def test_ok_is_false_exactly_when_an_error_says_so(user, body, ok):
+    found = (await user.post("/api/v1/devices/preflight", json=body)).json()
+    assert found["ok"] is ok, found
+    assert found["ok"] == all(issue["severity"] != "error" for issue in found["issues"])
+
+
+async def test_numa_without_its_needs_is_malformed_in_a_preflight_too(user):
+    answer = await user.post("/api/v1/devices/preflight", json={"numa_passthrough": True})
+    assert answer.status_code == 400
+    assert len(answer.json()["issues"]) == 2
+
+
+async def test_a_verdict_for_one_machine_a_list_for_several(user):
+    one = await user.post("/api/v1/preflight", content=examples.MANIFEST_TEXT, headers=YAML)
+    assert (one.json()["kind"], one.json()["fits"]) == ("Verdict", "yes")
+    two = f"{examples.MANIFEST_TEXT}---\n{examples.MANIFEST_TEXT}"
+    several = await user.post("/api/v1/preflight", content=two, headers=YAML)
+    assert several.json()["kind"] == "VerdictList"
+    assert len(several.json()["items"]) == 2
+    assert (await user.post("/api/v1/fit", content=two, headers=YAML)).status_code == 400
+
+
+async def test_replicas_and_expand_reach_the_preflight(user):
+    path = "/api/v1/preflight?replicas=10000&expand=true"
+    found = (await user.post(path, content=examples.MANIFEST_TEXT, headers=YAML)).json()
+    assert (found["fits"], found["replicas"]) == ("no", 10000)
+    assert len(found["nodes"]) == 12
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["replicas=0", "replicas=10001", "replicas=1.0", "replicas=", "replicas=+1", "replicas=1_0",
+     "replicas=" + "9" * 400, "expand=1", "expand=", "expand=True", "namespace=A_B", "namespace=",
+     "unknown=1", "expand=true&expand=true", "replicas=1&replicas=2"],
+)  # fmt: skip
+async def test_a_query_that_is_not_exactly_right_is_400(user, query):
+    answer = await user.post(f"/api/v1/preflight?{query}", json=examples.MANIFEST)
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["issues"][0]["path"] == query.partition("=")[0]
+
+
+async def test_fit_counts_and_names_what_ends_it(user):
+    found = (await user.post("/api/v1/fit", json=examples.MANIFEST)).json()
+    assert (found["kind"], found["places"]) == ("Fit", 3)
+    assert found["limits"] == {examples.A10: 2}
+
+
+async def test_a_long_manifest_is_judged_as_a_short_one(user):
+    long = examples.MANIFEST_TEXT + "#" * 100_000
+    for path in ("preflight", "fit"):
+        answers = [
+            (await user.post(f"/api/v1/{path}", content=text, headers=YAML)).json()
+            for text in (long, examples.MANIFEST_TEXT)
+        ]
+        assert answers[0] == answers[1]
+    padded = await user.post(
+        "/api/vms?dry_run=true",
+        content=b'{"padding": "%s"}' % (b"x" * 100_000),
+        headers={"Content-Type": "application/json"},
+    )
+    assert padded.status_code == 400
