@@ -86,10 +86,10 @@ async def test_a_name_is_taken_once(user):
 
 
 async def test_a_namespace_that_is_not_there_is_told_by_the_preflight(admin):
-    answer = await admin.post("/api/vms", json=changed(namespace="mi"))
+    answer = await admin.post("/api/vms", json=changed(namespace="desing"))
     assert answer.status_code == 422
     (issue,) = [i for i in answer.json()["issues"] if i["reason"] == "NamespaceMissing"]
-    assert "there is ml" in issue["message"]
+    assert "there is design" in issue["message"]
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,7 @@ async def test_a_malformed_request_is_400_with_every_fault(user, cluster, fields
 async def test_missing_fields_are_named_all_at_once(user):
     problem = (await user.post("/api/vms", json={})).json()
     assert [issue["path"] for issue in problem["issues"]] == ["name", "image", "cpus", "memory"]
-    assert problem["detail"] == 'name: required field "name" is missing (and 3 more)' or (
-        problem["detail"] == 'required field "name" is missing (and 3 more)'
-    )
+    assert problem["detail"] == 'required field "name" is missing (and 3 more)'
 
 
 async def test_faults_of_a_body_have_a_place(user):
@@ -211,10 +209,9 @@ async def test_what_is_no_vm_manifest_is_400(user, cluster, text, code, words):
 async def test_faults_of_a_manifest_are_all_listed_with_their_place(user):
     text = examples.MANIFEST_TEXT.replace("cores:", "coers:").replace("deviceName", "devicename")
     problem = (await user.post("/api/v1/preflight", content=text, headers=YAML)).json()
-    assert {issue["line"] for issue in problem["issues"]} == {11, 16, 15} - {15} | {
-        issue["line"] for issue in problem["issues"]
-    }
-    assert len(problem["issues"]) >= 2
+    assert [(i["path"].rpartition(".")[2], i["line"]) for i in problem["issues"]] == [
+        ("coers", 10), ("gpus[0]", 14), ("devicename", 15)
+    ]  # fmt: skip
 
 
 async def test_a_device_preflight_creates_nothing(user, cluster):
@@ -238,7 +235,7 @@ async def test_a_device_preflight_creates_nothing(user, cluster):
         ({"sriov_networks": ["storage", "telco/storage"], "namespace": "telco"}, True),
         ({"sriov_networks": ["nowhere"]}, False),
         ({"dedicated_cpus": True, "numa_passthrough": True, "hugepages": "1Gi"}, True),
-        ({"cpus": 400}, False),
+        ({"memory": 10_000_000}, False),
     ],
 )
 async def test_ok_is_false_exactly_when_an_error_says_so(user, body, ok):

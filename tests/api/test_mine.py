@@ -14,6 +14,7 @@ from passway.model.verdict import (
     Outcome,
     Ref,
     Severity,
+    Some,
     Stage,
     StageResult,
     Verdict,
@@ -68,7 +69,7 @@ NODE = {
 
 
 def test_of_several_quotas_the_tightest_is_shown():
-    snapshot = snapshot_of([NODE, quota("wide", "9", "1"), quota("tight", "2", "1")])
+    snapshot = snapshot_of(NODE, quota("wide", "9", "1"), quota("tight", "2", "1"))
     (item,) = my_devices(snapshot, "ml").items
     assert (item.quota_hard, item.quota_used) == ("2", "1")
     assert my_devices(snapshot, "web").items[0].quota_hard is None
@@ -76,12 +77,12 @@ def test_of_several_quotas_the_tightest_is_shown():
 
 @pytest.mark.parametrize("kind", [kinds.NODES, kinds.PODS])
 def test_availability_is_unknown_where_its_source_was_not_read(kind):
-    (item,) = my_devices(snapshot_of([NODE], unread=[kind]), "ml").items
+    (item,) = my_devices(snapshot_of(NODE, unread=[kind]), "ml").items
     assert item.available == "unknown"
 
 
 def test_permission_is_unknown_where_kubevirt_was_not_read():
-    (item,) = my_devices(snapshot_of([NODE], unread=[kinds.KUBEVIRTS]), "ml").items
+    (item,) = my_devices(snapshot_of(NODE, unread=[kinds.KUBEVIRTS]), "ml").items
     assert item.permitted is None
 
 
@@ -105,7 +106,19 @@ def shown(found):
     return render(verdict.issues[0]).message
 
 
-FREE = (Free("n1", quantity(0), quantity(1)),)
+FREE = Some((Free("n1", quantity(0), quantity(1)),), 1)
+
+
+def test_a_list_that_was_cut_keeps_its_length_only_where_it_names_no_objects():
+    cut = Some(FREE.items, 7)
+    exhausted = issue("ResourceExhausted", resource="a.b/c", wanted=quantity(1), free=cut,
+                      holders=Some((held("ml"),), 9))  # fmt: skip
+    assert shown(exhausted) == (
+        "the VM needs 1 of a.b/c on one node: 0 free of 1 on n1 and 6 more (-o wide)"
+        "; held by ml/vm (1 on n1)"
+    )
+    pods = issue("PodRuleNotEvaluated", pods=Some((Ref("Pod", "a", "web"),), 3))
+    assert shown(pods).startswith("a pod of another namespace has")
 
 
 def test_foreign_holders_are_absent_and_own_ones_stay():
@@ -113,7 +126,7 @@ def test_foreign_holders_are_absent_and_own_ones_stay():
     assert shown(issue("ResourceExhausted", **exhausted, holders=(held("web"),))) == (
         "the VM needs 1 of a.b/c on one node: 0 free of 1 on n1"
     )
-    both = (held("ml", "mine"), held("web"))
+    both = Some((held("ml", "mine"), held("web")), 9)
     assert shown(issue("ResourceExhausted", **exhausted, holders=both)).endswith(
         "; held by ml/mine (1 on n1)"
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, Union
 
 from passway.model.override import override
 from passway.model.quantity import Quantity
@@ -137,9 +137,9 @@ class Some:
     total: int
 
 
-Param: TypeAlias = (
-    "Some | str | int | Quantity | Ref | Free | Holding | Shortage | tuple[Param, ...]"
-)
+Param: TypeAlias = Union[  # noqa: UP007 - `|` cannot hold the forward reference
+    Some, str, int, Quantity, Ref, Free, Holding, Shortage, "tuple[Param, ...]"
+]
 
 NO_PARAMS: Final[Mapping[str, Param]] = MappingProxyType({})
 

@@ -46,7 +46,7 @@ def counted(*containers, init=(), **spec):
         pytest.param([cpu("1")], [sidecar("2"), cpu("5")], 7000, id="an init after a sidecar"),
         pytest.param([cpu("1")], [cpu("5"), sidecar("2")], 5000, id="an init before a sidecar"),
         pytest.param(
-            [cpu("1")], [sidecar("1"), cpu("4"), sidecar("2"), cpu("4")], 7000, id="sidecars pile up"
+            [cpu("1")], [sidecar("1"), cpu("4"), sidecar("2"), cpu("4")], 7000, id="two sidecars"
         ),
     ],
 )  # fmt: skip
@@ -65,7 +65,7 @@ def test_the_larger_of_both_is_taken_by_resource():
     [
         pytest.param({}, {}, id="no resources"),
         pytest.param({"resources": {}}, {}, id="empty resources"),
-        pytest.param(ask({"cpu": "1"}, {"cpu": "2"}), {"cpu": 1000}, id="the request, not the limit"),
+        pytest.param(ask({"cpu": "1"}, {"cpu": "2"}), {"cpu": 1000}, id="not the limit"),
         pytest.param(ask(None, {"a/b": "2"}), {"a/b": 2}, id="a limit without requests"),
         pytest.param(ask({}, {"a/b": "2"}), {"a/b": 2}, id="a limit beside empty requests"),
         pytest.param(
@@ -147,7 +147,7 @@ def test_what_is_no_amount_is_named_with_its_resource():
     [
         (None, {}),
         ({}, {}),
-        ({"cpu": "3920m", "memory": "1Ki", "pods": "110"}, {"cpu": 3920, "memory": 1024, "pods": 110}),
+        ({"cpu": "3920m", "memory": "1Ki", "pods": "9"}, {"cpu": 3920, "memory": 1024, "pods": 9}),
         ({"a/b": "1k", "hugepages-2Mi": 0}, {"a/b": 1000, "hugepages-2Mi": 0}),
         ({"cpu": "0.0001", "a/b": "0.5"}, {"cpu": 1, "a/b": 1}),
     ],

@@ -1,0 +1,10 @@
+"""Settings that every test shares."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Two busy cores make any deadline a coin toss; hangs are caught by the run's own time limit.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("soak", settings.get_profile("default"), max_examples=3000)
+settings.load_profile("soak" if os.environ.get("PASSWAY_SOAK") else "default")
