@@ -1,0 +1,1 @@
+"""Developers' scripts: they write files that tests compare with the code."""

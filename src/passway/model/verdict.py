@@ -109,7 +109,8 @@ class Holding:
 
     @override
     def __str__(self) -> str:
-        text = f"{self.holder} ({self.amount} on {self.node}"
+        pod = "pod " if self.holder.kind == "Pod" else ""
+        text = f"{pod}{self.holder} ({self.amount} on {self.node}"
         if self.deletion:
             text += f", pod {self.pod} is being deleted since {self.deletion} and counts until then"
         return f"{text})"
