@@ -7,11 +7,11 @@ import schemathesis
 from fastapi import FastAPI
 from hypothesis import HealthCheck, settings
 from schemathesis import Case
+from tests.api.conftest import LiveServer, sample
 
 from passway.api.app import create_app
 from passway.api.identity import DEMO, Tokens
 from passway.service.audit import MemoryAudit
-from tests.api.conftest import LiveServer, sample
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 

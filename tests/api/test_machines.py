@@ -6,6 +6,12 @@ from passway.api import examples
 from passway.cluster import kinds
 
 YAML = {"Content-Type": "application/yaml"}
+INSTANCE = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata: {name: a}
+spec: {domain: {devices: {}}}
+"""
 BUSY = {**examples.MACHINE, "devices": [{"name": "gpu", "device_name": examples.T4}]}
 
 
@@ -193,8 +199,7 @@ async def test_a_manifest_that_would_not_run_is_refused(user, cluster):
         (f"{examples.MANIFEST_TEXT}---\n{examples.MANIFEST_TEXT}", "INVALID_REQUEST", "2 machines"),
         (examples.MANIFEST_TEXT.replace("name: train-9", "generateName: t-"),
          "INVALID_REQUEST", "needs a name"),
-        ("apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata: {name: a}\n"
-         "spec: {domain: {devices: {}}}\n", "INVALID_REQUEST", "only a VirtualMachine"),
+        (INSTANCE, "INVALID_REQUEST", "only a VirtualMachine"),
         (b"a: \xff", "INVALID_MANIFEST", "fault"),
     ],
 )  # fmt: skip
@@ -210,7 +215,7 @@ async def test_faults_of_a_manifest_are_all_listed_with_their_place(user):
     text = examples.MANIFEST_TEXT.replace("cores:", "coers:").replace("deviceName", "devicename")
     problem = (await user.post("/api/v1/preflight", content=text, headers=YAML)).json()
     assert [(i["path"].rpartition(".")[2], i["line"]) for i in problem["issues"]] == [
-        ("coers", 10), ("gpus[0]", 14), ("devicename", 15)
+        ("coers", 11), ("gpus[0]", 14), ("devicename", 15)
     ]  # fmt: skip
 
 

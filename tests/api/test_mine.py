@@ -3,9 +3,12 @@
 import json
 
 import pytest
+from tests.builders import cluster as snapshot_of
 
 from passway.api import examples
 from passway.cluster import kinds
+from passway.model.quantity import quantity
+from passway.model.reasons import render
 from passway.model.verdict import (
     Fits,
     Free,
@@ -19,11 +22,8 @@ from passway.model.verdict import (
     StageResult,
     Verdict,
 )
-from passway.model.quantity import quantity
-from passway.model.reasons import render
 from passway.preflight.redact import redact
 from passway.service.mine import my_devices
-from tests.builders import cluster as snapshot_of
 
 OWN = frozenset({"ml"})
 

@@ -85,7 +85,9 @@ def test_every_short_name_leads_somewhere():
         assert kind_named(short).plural == plural
 
 
-@pytest.mark.parametrize(("word", "more"), [("nodez", "did you mean nodes"), ("qqqqqqq", "")])
+@pytest.mark.parametrize(
+    ("word", "more"), [("nodez", "did you mean nodes"), ("qqqqqqq", "no kind")]
+)
 def test_a_kind_that_does_not_exist_is_a_usage_error(word, more):
     with pytest.raises(Usage, match=more):
         kind_named(word)

@@ -1,0 +1,197 @@
+"""The service as a real server: the command, hang-ups, parallel changes, and the way down."""
+
+import asyncio
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from passway.api import examples
+from passway.api.serve import address, listen, serve
+from passway.model.errors import InvalidInput
+
+ADMIN = {"Authorization": "Bearer demo-admin"}
+PERMITTED = "/api/v1/devices/permitted"
+LIMIT_S = 30
+
+
+@contextmanager
+def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`passway serve --demo` on a free port, and its URL."""
+    command = [sys.executable, "-m", "passway", "serve", "--demo", "--port", "0", *options]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = running.stdout.readline()
+        match = re.fullmatch(r"serving on (http://127\.0\.0\.1:\d+)\n", line)
+        assert match, (line, running.stderr.read() if running.poll() is not None else "")
+        yield running, match[1]
+    finally:
+        if running.poll() is None:
+            running.kill()
+        running.communicate(timeout=LIMIT_S)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_command_serves_when_it_says_so_and_ends_on_a_signal(number, tmp_path):
+    tokens = tmp_path / "tokens.yaml"
+    tokens.write_text("[{token: 0123456789abcdef, user: root, role: cluster.admin}]")
+    tokens.chmod(0o644)
+    with process("--tokens", str(tokens)) as (running, url):
+        with httpx.Client(base_url=url, timeout=LIMIT_S) as client:
+            assert client.get("/readyz").json() == {"status": "ready"}
+            assert client.get("/api/v1/nodes", headers=ADMIN).status_code == 401
+            own = {"Authorization": "Bearer 0123456789abcdef"}
+            answer = client.get("/api/v1/nodes", headers=own)
+            assert answer.status_code == 200
+            assert "server" not in answer.headers
+        running.send_signal(number)
+        out, errors = running.communicate(timeout=LIMIT_S)
+        assert (running.returncode, out) == (0, "")
+        assert "can be read by everybody" in errors
+        assert "0123456789abcdef" not in errors
+        assert "GET /readyz" not in errors
+
+
+@pytest.mark.slow
+def test_requests_are_logged_when_asked_for():
+    with process("--access-log") as (running, url):
+        httpx.get(f"{url}/healthz", headers=ADMIN, timeout=LIMIT_S)
+        running.terminate()
+        _, errors = running.communicate(timeout=LIMIT_S)
+    assert "GET /healthz" in errors
+    assert "demo-admin" not in errors
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "a live cluster is not supported by this version; use --demo"),
+        (["--demo", "--host", "0.0.0.0"], "loopback"),
+        (["--demo", "--host", "example.com"], "loopback"),
+        (["--demo", "--port", "65536"], "65536"),
+    ],
+)
+def test_wrong_options_are_refused_with_2(options, words):
+    found = CliRunner().invoke(serve, options)
+    assert found.exit_code == 2
+    assert words in found.output
+
+
+def test_a_bad_token_file_or_a_taken_port_is_an_error(tmp_path):
+    found = CliRunner().invoke(serve, ["--demo", "--tokens", str(tmp_path / "none")])
+    assert isinstance(found.exception, InvalidInput)
+    with listen("127.0.0.1", 0) as taken:
+        taken.listen()
+        with pytest.raises(InvalidInput, match="cannot listen on"):
+            listen("127.0.0.1", taken.getsockname()[1])
+
+
+def test_addresses_are_urls():
+    with listen("localhost", 0) as four:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address(four))
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    try:
+        with listen("::1", 0) as six:
+            assert re.fullmatch(r"http://\[::1\]:\d+", address(six))
+    except InvalidInput:
+        pytest.skip("this machine has no IPv6 loopback")
+
+
+def posted(server, body: dict, length: int | None = None) -> bytes:
+    data = json.dumps(body).encode()
+    head = (
+        f"POST /api/vms HTTP/1.1\r\nHost: passway\r\nAuthorization: Bearer demo-user\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {length or len(data)}\r\n\r\n"
+    )
+    return head.encode() + data
+
+
+def vms(server) -> list:
+    answer = httpx.get(f"{server.url}/api/v1/vms", headers=ADMIN, timeout=LIMIT_S)
+    return sorted((vm["namespace"], vm["name"]) for vm in answer.json()["items"])
+
+
+@pytest.mark.parametrize("cut", ["at once", "half a body", "reset"])
+def test_a_refused_vm_leaves_nothing_when_the_client_hangs_up(server, cut):
+    before = vms(server)
+    body = {**examples.MACHINE, "devices": [{"name": "g", "device_name": "nvidia.com/NO_SUCH"}]}
+    for _ in range(10):
+        raw = socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S)
+        if cut == "reset":
+            linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        raw.sendall(posted(server, body, 100_000 if cut == "half a body" else None))
+        raw.close()
+    assert vms(server) == before
+    answer = httpx.post(
+        f"{server.url}/api/vms", json=body, headers={"Authorization": "Bearer demo-user"}
+    )
+    assert answer.status_code == 422
+    assert vms(server) == before
+
+
+def test_half_a_valid_vm_is_none(server):
+    before = vms(server)
+    raw = socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S)
+    raw.sendall(posted(server, examples.MACHINE, 100_000))
+    raw.close()
+    assert vms(server) == before
+
+
+async def test_parallel_changes_lose_nothing(server):
+    count = 24
+    async with httpx.AsyncClient(base_url=server.url, headers=ADMIN, timeout=LIMIT_S) as client:
+        answers = await asyncio.gather(
+            *(
+                client.post(
+                    PERMITTED,
+                    json={
+                        "kind": "pci",
+                        "resource_name": f"vendor.com/card-{index}",
+                        "pci_vendor_selector": f"10DE:{index:04X}",
+                    },
+                )
+                for index in range(count)
+            )
+        )
+        listed = {item["resource_name"] for item in (await client.get(PERMITTED)).json()["items"]}
+    done = {
+        f"vendor.com/card-{index}"
+        for index, answer in enumerate(answers)
+        if answer.status_code == 200 and answer.json()["applied"]
+    }
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    assert all(
+        answer.json()["code"] == "CONCURRENT_CHANGE"
+        for answer in answers
+        if answer.status_code == 409
+    )
+    assert done
+    assert {name for name in listed if name.startswith("vendor.com/")} == done
+
+
+def test_a_body_over_the_limit_is_refused_while_it_comes(server):
+    head = (
+        b"POST /api/v1/preflight HTTP/1.1\r\nHost: passway\r\nAuthorization: Bearer demo-user\r\n"
+        b"Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S) as raw:
+        raw.sendall(head + chunk * 33)
+        assert raw.recv(64).startswith(b"HTTP/1.1 413 ")
+
+
+def test_headers_are_bounded(server):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S) as raw:
+        raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 100_000)
+        assert raw.recv(64).startswith(b"HTTP/1.1 4")
