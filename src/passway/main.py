@@ -5,7 +5,6 @@ Importing this module loads click and the standard library, so that `--help` ans
 """
 
 import sys
-from pathlib import PurePath
 from typing import Final
 
 from passway.cli.lazy import Entry, LazyGroup
@@ -56,5 +55,5 @@ cli = LazyGroup(
 
 def main() -> None:
     """The console scripts' entry point."""
-    plugin = PurePath(sys.argv[0]).name.startswith("kubectl-")
+    plugin = sys.argv[0].rpartition("/")[2].startswith("kubectl-")
     cli.main(prog_name="kubectl passway" if plugin else "passway")

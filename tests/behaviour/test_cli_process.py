@@ -80,13 +80,14 @@ def test_the_demo_shows_a_no_and_succeeds():
     assert "where to look next" in found.stdout
 
 
-def test_the_demo_runs_until_it_is_interrupted():
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_the_demo_runs_until_a_signal_and_takes_its_service_along(number, code):
     child = subprocess.Popen([*PASSWAY, "demo"], stdout=subprocess.PIPE, text=True)
     try:
         url = next(line for line in child.stdout if line.startswith("  http://")).split()[0]
         run("get", "devices", "--server", url, "--token", "demo-admin")
-        child.send_signal(signal.SIGINT)
-        assert child.wait(30) == 0
+        child.send_signal(number)
+        assert child.wait(30) == code
         run("get", "devices", "--server", url, "--token", "demo-admin", code=7)
     finally:
         child.kill()

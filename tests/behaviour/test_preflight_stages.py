@@ -101,6 +101,8 @@ PAGES = {"guest": "4Gi", "hugepages": {"pageSize": "1Gi"}}
         (None, {"guest": "4Gi", "hugepages": {"pageSize": "3Mi"}}, ["InvalidHugepages"]),
         (None, {"guest": "4Gi", "hugepages": {"pageSize": "0"}}, ["InvalidHugepages"]),
         (None, {"guest": "1.5Gi", "hugepages": {"pageSize": "1Gi"}}, ["InvalidHugepages"]),
+        (None, {"guest": "4Gi", "hugepages": {"pageSize": "big"}}, ["InvalidHugepages"]),
+        (None, {"hugepages": {"pageSize": "big"}}, ["InvalidHugepages"]),
         (None, {"hugepages": {"pageSize": "1Gi"}}, []),
     ],
 )  # fmt: skip

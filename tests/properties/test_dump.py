@@ -76,12 +76,14 @@ def read(data):
         return str(error)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_bytes_are_read_or_refused(data):
     found = read(data)
     assert found == [] or found.startswith("dump: ")
 
 
+@settings(deadline=None)
 @given(objects.filter(bool), st.data())
 def test_a_file_that_was_cut_off_is_refused(items, data):
     text = json.dumps(as_list(items)).encode()
@@ -89,6 +91,7 @@ def test_a_file_that_was_cut_off_is_refused(items, data):
     assert read(text[:end]).startswith("dump: ")
 
 
+@settings(deadline=None)
 @given(st.text("[]{}&*!:<-?,#'\"|> \n ab01", max_size=60))
 def test_odd_yaml_is_read_or_refused(text):
     found = read(text.encode())

@@ -3,7 +3,7 @@
 import copy
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.builders import GPU, T4, kubevirt, node, pod, quota
 
@@ -81,6 +81,7 @@ def deep(snapshot):
     )
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_the_order_of_events_of_different_objects_does_not_matter(data):
     items = latest(data.draw(objects))
@@ -92,11 +93,13 @@ def test_the_order_of_events_of_different_objects_does_not_matter(data):
     )
 
 
+@settings(deadline=None)
 @given(objects)
 def test_only_the_last_event_of_an_object_counts(items):
     assert put(empty(), items).snapshot() == put(empty(), latest(items)).snapshot()
 
 
+@settings(deadline=None)
 @given(objects, objects, objects)
 def test_a_snapshot_never_changes_again(before, after, gone):
     made = put(empty(), before)
@@ -109,6 +112,7 @@ def test_a_snapshot_never_changes_again(before, after, gone):
     assert deep(taken) == kept
 
 
+@settings(deadline=None)
 @given(objects, objects)
 def test_a_list_equals_its_events_and_the_deletions(before, after):
     by_list, by_events = put(empty(), before), put(empty(), before)
@@ -123,6 +127,7 @@ def test_a_list_equals_its_events_and_the_deletions(before, after):
     assert by_list.snapshot() == by_events.snapshot()
 
 
+@settings(deadline=None)
 @given(objects)
 def test_free_is_never_more_than_allocatable(items):
     snapshot = put(empty(), items).snapshot()
@@ -131,6 +136,7 @@ def test_free_is_never_more_than_allocatable(items):
             assert snapshot.free(name, resource) <= found.allocatable.get(resource, 0)
 
 
+@settings(deadline=None)
 @given(objects)
 def test_what_is_used_is_the_sum_of_the_pods(items):
     snapshot = put(empty(), items).snapshot()
@@ -144,6 +150,7 @@ def test_what_is_used_is_the_sum_of_the_pods(items):
         assert 0 not in usage.used.values()
 
 
+@settings(deadline=None)
 @given(objects)
 def test_the_index_of_advertisers_is_what_the_nodes_say(items):
     snapshot = put(empty(), items).snapshot()
@@ -155,6 +162,7 @@ def test_the_index_of_advertisers_is_what_the_nodes_say(items):
     assert all(snapshot.advertisers.values())
 
 
+@settings(deadline=None)
 @given(objects, st.data())
 def test_what_comes_and_goes_leaves_nothing_behind(items, data):
     made = put(empty(), [node("a", {GPU: 2}), pod("stays", "a", {GPU: "1"})])
@@ -165,6 +173,7 @@ def test_what_comes_and_goes_leaves_nothing_behind(items, data):
     assert deep(made.snapshot()) | {"versions": {}} == start
 
 
+@settings(deadline=None)
 @given(objects)
 def test_a_snapshot_is_the_same_object_while_nothing_changes(items):
     made = put(empty(), items)

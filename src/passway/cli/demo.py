@@ -5,13 +5,14 @@ line it prints when it listens, and always ended by its own process id. The demo
 check gave an answer, whatever the answer is.
 """
 
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
-from typing import IO, Final
+from typing import IO, Final, NoReturn
 
 import click
 
@@ -74,7 +75,8 @@ def _next(url: str, *, once: bool) -> str:
 
 @contextmanager
 def _service(port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The service as a child, from when it listens until the block ends."""
+    """The service as a child, from when it listens until the block ends, however it ends."""
+    before = {number: signal.signal(number, _ended) for number in (signal.SIGTERM, signal.SIGHUP)}
     child = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
         [sys.executable, "-m", "passway", "serve", "--demo", "--port", str(port)],
         stdin=subprocess.DEVNULL,
@@ -86,6 +88,13 @@ def _service(port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
         yield child, _ready(child, child.stdout)
     finally:
         _stop(child)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _ended(number: int, _frame: object) -> NoReturn:
+    """Lets a signal that would end this process at once end its child first."""
+    sys.exit(128 + number)
 
 
 def _ready(child: subprocess.Popen[str], stdout: IO[str]) -> str:
@@ -99,6 +108,7 @@ def _ready(child: subprocess.Popen[str], stdout: IO[str]) -> str:
                 return line.removeprefix(READY).strip()
     finally:
         overdue.cancel()
+    stdout.close()
     raise Unavailable(
         f"the service did not start (exit code {child.wait()})",
         hint="passway serve --demo shows why; it needs pip install 'passway[server]'",
@@ -106,8 +116,9 @@ def _ready(child: subprocess.Popen[str], stdout: IO[str]) -> str:
 
 
 def _drain(stdout: IO[str]) -> None:
-    for _ in stdout:
-        pass
+    with stdout:
+        for _ in stdout:
+            pass
 
 
 def _stop(child: subprocess.Popen[str]) -> None:

@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -52,6 +53,9 @@ def without_places(error: PasswayError) -> PasswayError:
         msgspec.structs.replace(issue, file=None, line=None, column=None)
         for issue in issues_of(error)
     )
+    if isinstance(error, Told):
+        error.documents = documents
+        return error
     return told(type(error), str(error), hint=error.hint, code=error.code, documents=documents)
 
 
@@ -119,8 +123,8 @@ def _identity(error: Exception) -> str:
 
 def _reader_gone() -> int:
     """Nothing more can be printed; what is still buffered must not complain at the exit either."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - lives to the exit
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError):  # a stand-in for stdout may have no descriptor
+        os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
     return EXIT_PIPE

@@ -46,9 +46,11 @@ class Service:
             if not (token.isascii() and token.isprintable()) or " " in token:
                 raise Usage("--token: a token has only printable ASCII characters and no spaces")
             self._headers["Authorization"] = f"Bearer {token}"
-            host = urlsplit(self._url).hostname
-            if self._url.startswith("http:") and host not in LOCAL:
-                words.complain(f"the token goes to {host} unencrypted", severity="warning")
+            parts = urlsplit(self._url)
+            if parts.scheme == "http" and parts.hostname not in LOCAL:
+                words.complain(
+                    f"the token goes to {parts.hostname} unencrypted", severity="warning"
+                )
 
     async def get(self, path: str, kind: type[T], **query: Any) -> T:
         return self.decoded(await self.ask("GET", path, query), kind)
@@ -92,7 +94,7 @@ class Service:
                 body = await _bounded(response)
         except TimeoutError:
             raise errors.Unavailable(
-                f"{self._url} did not answer within {self._timeout_s:g} s",
+                f"{self._url} did not answer in time",
                 hint="--request-timeout waits longer",
             ) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -108,19 +110,22 @@ class Service:
 
 def _checked(url: str) -> str:
     """The address without what does not belong there."""
-    try:
-        parts = urlsplit(url)
-        usable = bool(parts.hostname) and parts.scheme in {"http", "https"}
-        usable = usable and parts.port != 0
-    except ValueError:
-        usable = False
-        parts = urlsplit("")
-    if not usable or parts.query or parts.fragment or parts.username is not None:
+    if not _is_address(url):
         raise Usage(
             f"--server: {url[:100]!r} is not the address of a service",
             "write it as https://passway.example.com",
         )
     return url.rstrip("/")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.port != 0  # reading a wrong port raises
+    except ValueError:
+        return False
+    extra = parts.query or parts.fragment or parts.username is not None
+    return usable and parts.scheme in {"http", "https"} and not extra
 
 
 def _query(given: Mapping[str, Any]) -> dict[str, str]:

@@ -23,7 +23,7 @@ _STEP: Final = re.compile(
       | \.?\[(?P<index>-?\d{1,9})\]
       | \.?\[(?P<first>-?\d{0,9}):(?P<end>-?\d{0,9})\]
       | \.?\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]
-      | \.(?P<field>(?:\\.|[^.\[\]{}\\])+)
+      | \.(?P<field>(?:\\.|[^.\[\]{}\\\s])+)
     """,
     re.VERBOSE,
 )

@@ -118,12 +118,15 @@ dry_run: Final = click.option(
 
 
 def command(name: str, *, examples: tuple[str, ...]) -> Callable[[Command], click.Command]:
-    """A command with examples and the options that every one has."""
+    """A command with examples and, last in its help, the options that every one has."""
 
     def decorate(function: Command) -> click.Command:
         for option in reversed(_COMMON):
             function = option(function)
-        return click.command(name, cls=Examples, examples=examples)(function)
+        made = click.command(name, cls=Examples, examples=examples)(function)
+        common = len(_COMMON)
+        made.params = [*made.params[common:], *made.params[:common]]
+        return made
 
     return decorate
 

@@ -71,13 +71,13 @@ def open_backend(source: Source) -> Backend:
 def _sample() -> Backend:
     from passway.sample.cluster import AT, sample_objects
 
+    if sys.stderr.isatty():
+        complain("sample data, not your cluster", severity="note")
     state = ClusterState()
     for kind in kinds.ALL:
         state.mark(kind, Read.READ)
-    for item in sample_objects():
-        found = dump.decode_object(item)
-        if found is not None:
-            state.apply(*found)
+    for kind, record in filter(None, map(dump.decode_object, sample_objects())):
+        state.apply(kind, record)
     return SnapshotBackend(state.snapshot(AT), "the sample cluster")
 
 

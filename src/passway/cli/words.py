@@ -16,7 +16,13 @@ from passway.service.documents import IssueDocument, MachineRef
 
 NONE: Final = "<none>"
 UNKNOWN: Final = "<unknown>"
-COLOURS: Final = {"error": "red", "warning": "yellow", "unknown": "magenta", "hint": "cyan"}
+COLOURS: Final = {
+    "error": "red",
+    "warning": "yellow",
+    "unknown": "magenta",
+    "hint": "cyan",
+    "note": "cyan",
+}
 _NODES_SHOWN: Final = 5
 
 # C0 and C1 controls, line and paragraph separators, bidirectional overrides, lone surrogates.

@@ -115,7 +115,7 @@ def _total(
     total = _sum((total, _parsed(overhead)))
     counted = {resource: units(resource, nanos) for resource, nanos in total.items()}
     counted[PODS] = 1
-    return tuple(sorted((resource, amount) for resource, amount in counted.items() if amount))
+    return tuple(sorted((resource, amount) for resource, amount in counted.items() if amount > 0))
 
 
 def _wanted(resources: Resources | None) -> Items:

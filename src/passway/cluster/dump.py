@@ -2,7 +2,8 @@
 
 Owns the decoding of files into records: one `List`, one object, or several documents. Objects of
 kinds that the table does not name are skipped. It reads no files; the text comes in.
-Bad input names the file, the item and the field. Nothing is applied from a file that has a fault.
+Bad input names the file, the item and the field. Objects come one by one: whoever feeds a state
+that is in use collects them first, so that nothing of a faulty file is applied.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from passway.model.errors import InvalidInput, TooLarge
 from passway.model.override import override
 
 MAX_BYTES: Final = 4 * 2**30
-MAX_YAML_BYTES: Final = 256 * 2**20
+MAX_YAML_BYTES: Final = 32 * 2**20
 HINT: Final = "write the dump with kubectl get … -o json"
 
 

@@ -38,17 +38,7 @@ class ClusterState:
     def apply(self, kind: Kind, record: Record) -> None:
         """An object was added or changed. Raises InvalidInput before anything has changed."""
         meta: Meta = record.metadata  # type: ignore[attr-defined] # every entry of the table has it
-        try:
-            if isinstance(record, Pod):
-                self._set_pod(_key(kind, meta), fold_pod(record))
-            elif isinstance(record, Node):
-                node = fold_node(record)
-                self._set_node(node.name, node)
-                self._saw(node.heartbeat)
-            else:
-                self._write(kind.plural)[_key(kind, meta)] = record
-        except InvalidQuantity as error:
-            raise InvalidInput(f"{kind.kind} {meta.name}: {error}") from None
+        self._put(kind, _key(kind, meta), _folded(kind, record))
         self._saw(meta.creation_timestamp)
         self._saw(meta.deletion_timestamp)
         self.mark(kind, Read.READ, meta.resource_version)
@@ -66,6 +56,8 @@ class ClusterState:
     def replace(self, kind: Kind, items: Iterable[Record], resource_version: str = "") -> None:
         """A complete list of a kind: whatever is not in it is gone."""
         items = tuple(items)
+        for item in items:  # a fault is raised before anything has changed
+            _folded(kind, item)
         kept = {_key(kind, item.metadata) for item in items}  # type: ignore[attr-defined] # as above
         for key in [key for key in self._keys(kind) if key not in kept]:
             self.delete(kind, key[0], key[1])
@@ -126,6 +118,15 @@ class ClusterState:
             self._shared.discard(name)
             found = self._maps[name] = dict(found)
         return found
+
+    def _put(self, kind: Kind, key: Key, folded: Any) -> None:
+        if kind is kinds.PODS:
+            self._set_pod(key, folded)
+        elif kind is kinds.NODES:
+            self._set_node(key[1], folded)
+            self._saw(folded.heartbeat)
+        else:
+            self._write(kind.plural)[key] = folded
 
     def _keys(self, kind: Kind) -> list[Key]:
         if kind is kinds.PODS:
@@ -204,6 +205,17 @@ class ClusterState:
             self._write(name)[pod.key] = pod
         else:
             del self._write(name)[pod.key]
+
+
+def _folded(kind: Kind, record: Record) -> Any:
+    """What is kept of an object: None for a finished pod."""
+    try:
+        if isinstance(record, Pod):
+            return fold_pod(record)
+        return fold_node(record) if isinstance(record, Node) else record
+    except InvalidQuantity as error:
+        name = record.metadata.name  # type: ignore[attr-defined] # only nodes and pods raise it
+        raise InvalidInput(f"{kind.kind} {name}: {error}") from None
 
 
 def _key(kind: Kind, meta: Meta) -> Key:

@@ -8,7 +8,7 @@ they can be read; judging them is for others.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, assert_never
 
 from passway.cluster.records import KubeVirt
 from passway.kubevirt.configuration import configuration_of
@@ -90,6 +90,8 @@ def _selectors(kind: PermitKind, entry: Mapping[str, Any], spelling: Spelling) -
                 for item in (listed if isinstance(listed, list) else ())
                 if isinstance(item, dict)
             )
+        case _:
+            assert_never(kind)
 
 
 def _text(entry: Mapping[str, Any], field: str) -> str:

@@ -249,8 +249,9 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "InvalidHugepages",
         "Guest memory does not fit the page size",
-        "memory {memory} is not a multiple of the hugepage size {page_size}",
-        "Choose a memory size that is a whole number of pages.",
+        'hugepages of "{page_size}" do not make up the memory',
+        "Use 2Mi or 1Gi, and a memory size that is a whole number of such pages.",
+        (("memory", " of {memory}"),),
     ),
     Reason(
         "FeatureGateOff",

@@ -138,7 +138,7 @@ class Some:
     total: int
 
 
-Param: TypeAlias = Union[  # noqa: UP007 - `|` cannot hold the forward reference
+Param: TypeAlias = Union[
     Some, str, int, Quantity, Ref, Free, Holding, Shortage, "tuple[Param, ...]"
 ]
 

@@ -12,8 +12,9 @@ from typing import Final
 from passway.cluster import kinds, records
 from passway.cluster.snapshot import Read
 from passway.kubevirt.gates import gates_of
+from passway.manifest.spec import MachineSpec
 from passway.model.names import nearest
-from passway.model.quantity import Quantity, parse_quantity
+from passway.model.quantity import InvalidQuantity, Quantity, parse_quantity
 from passway.model.verdict import Issue, Severity, Stage
 from passway.preflight.stage import Question, state
 
@@ -60,18 +61,29 @@ def _placement(question: Question) -> Iterator[Issue]:
         yield question.issue(STAGE, Severity.ERROR, "NumaWithoutDedicatedCpus", numa)
     if spec.cpu.numa_passthrough and not spec.memory.hugepages:
         yield question.issue(STAGE, Severity.ERROR, "NumaWithoutHugepages", numa)
-    if spec.memory.hugepages:
-        memory = spec.requests.get("memory") or spec.memory.guest or spec.limits.get("memory")
-        page = parse_quantity(spec.memory.hugepages)
-        if memory is not None and (page.nanos <= 0 or memory.nanos % page.nanos):
-            yield question.issue(
-                STAGE,
-                Severity.ERROR,
-                "InvalidHugepages",
-                spec.vmi_field("domain.memory.hugepages.pageSize"),
-                memory=memory,
-                page_size=Quantity(page.nanos, "BinarySI"),
-            )
+    if spec.memory.hugepages and not _divides(spec.memory.hugepages, _asked(spec)):
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "InvalidHugepages",
+            spec.vmi_field("domain.memory.hugepages.pageSize"),
+            page_size=spec.memory.hugepages,
+            memory=_asked(spec) or "",
+        )
+
+
+def _asked(spec: MachineSpec) -> Quantity | None:
+    """The memory that pages must make up."""
+    return spec.requests.get("memory") or spec.memory.guest or spec.limits.get("memory")
+
+
+def _divides(page_size: str, memory: Quantity | None) -> bool:
+    """Upstream crashes on a page size of zero; here it divides nothing."""
+    try:
+        page = parse_quantity(page_size).nanos
+    except InvalidQuantity:
+        return False
+    return page > 0 and (memory is None or memory.nanos % page == 0)
 
 
 def _claims(question: Question) -> Iterator[Issue]:

@@ -6,13 +6,23 @@ neutral word stands in. What the tenant wrote into the own manifest stays. Nodes
 amounts are the cluster's and stay; outcomes never change.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from string import Formatter
-from typing import Final
+from typing import Final, assert_never
 
+from passway.model.quantity import Quantity
 from passway.model.reasons import REASONS
-from passway.model.verdict import Holding, Issue, Param, Ref, StageResult, Verdict
+from passway.model.verdict import (
+    Free,
+    Holding,
+    Issue,
+    Param,
+    Ref,
+    Shortage,
+    Some,
+    StageResult,
+    Verdict,
+)
 
 SOMEONE: Final = "a pod of another namespace"
 NEAR: Final = "near"
@@ -34,44 +44,60 @@ def redact(verdict: Verdict, namespaces: frozenset[str]) -> Verdict:
 
 def redact_issue(issue: Issue, namespaces: frozenset[str]) -> Issue:
     """The issue without foreign objects; its message still reads as a sentence."""
-    if issue.reason == NAMESPACES:
-        return _keep(issue, {name: v for name, v in issue.params.items() if name != NEAR} | {
-            NEAR: _own_names(issue.params.get(NEAR, ()), namespaces)
-        })  # fmt: skip
     needed = _needed(issue.reason)
     kept: dict[str, Param] = {}
-    beyond = False
+    elsewhere = False
     for name, value in issue.params.items():
-        if isinstance(value, tuple):
-            kept[name] = _listed(value, namespaces, needed=name in needed)
-        elif not _foreign(value, namespaces):
-            kept[name] = value
-        else:
-            beyond = True
+        shown = _shown(value, namespaces)
+        if shown is None:  # a reference of its own
+            elsewhere = True
             if name in needed:  # the VM's own manifest names it
                 kept[name] = value
-    if beyond and NEAR in kept:
+        elif shown != value and name in needed:
+            kept[name] = (*_items(shown), SOMEONE)
+        else:
+            kept[name] = shown
+    if elsewhere and NEAR in kept:
         kept[NEAR] = ()  # would list what else is in that namespace
-    return _keep(issue, kept)
+    if issue.reason == NAMESPACES:
+        kept[NEAR] = tuple(v for v in _items(issue.params.get(NEAR, ())) if v in namespaces)
+    return issue if kept == issue.params else replace(issue, params=kept)
 
 
-def _keep(issue: Issue, params: Mapping[str, Param]) -> Issue:
-    return issue if params == issue.params else replace(issue, params=params)
+def _shown(value: Param, namespaces: frozenset[str]) -> "Param | None":
+    """The value without foreign objects; None where nothing is left of it."""
+    match value:
+        case Holding():
+            return value if _own(value.holder, namespaces) else None
+        case Ref():
+            return value if _own(value, namespaces) else None
+        case Some():
+            kept = _kept(value.items, namespaces)
+            # The total would count others' objects, and what was cut off may be theirs.
+            objects = any(isinstance(item, Holding | Ref) for item in value.items)
+            return Some(kept, len(kept) if objects else value.total)
+        case tuple():
+            return _kept(value, namespaces)
+        case str() | int() | Quantity() | Free() | Shortage():
+            return value
+        case _:
+            assert_never(value)
 
 
-def _own_names(value: Param, namespaces: frozenset[str]) -> Param:
-    return tuple(v for v in value if v in namespaces) if isinstance(value, tuple) else ()
+def _kept(items: tuple[Param, ...], namespaces: frozenset[str]) -> tuple[Param, ...]:
+    shown = (_shown(item, namespaces) for item in items)
+    return tuple(item for item in shown if item is not None)
 
 
-def _listed(value: tuple[Param, ...], namespaces: frozenset[str], *, needed: bool) -> Param:
-    kept = tuple(item for item in value if not _foreign(item, namespaces))
-    return (*kept, SOMEONE) if needed and len(kept) < len(value) else kept
+def _items(value: Param) -> tuple[Param, ...]:
+    if isinstance(value, Some):
+        return value.items
+    return value if isinstance(value, tuple) else (value,)
 
 
-def _foreign(value: Param, namespaces: frozenset[str]) -> bool:
-    """An object of a namespace that is not among these; objects without one are the cluster's."""
-    found = value.holder if isinstance(value, Holding) else value
-    return isinstance(found, Ref) and bool(found.namespace) and found.namespace not in namespaces
+def _own(found: Ref, namespaces: frozenset[str]) -> bool:
+    """An object of these namespaces, or one of the cluster, which has none."""
+    return not found.namespace or found.namespace in namespaces
 
 
 def _needed(reason: str) -> frozenset[str]:

@@ -27,8 +27,9 @@ RULES: Final = frozenset({NODE_SELECTOR, NODE_AFFINITY, VOLUMES})
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a pod asks of a node. `requests` are the scheduler's integers (cpu in thousandths).
+    """What a pod asks of a node.
 
+    `requests` are the scheduler's integers (cpu in thousandths), above zero, as it skips the rest.
     `labels` are required node labels that are criteria of their own (`key=value`); `exclusive`
     says that a node takes one copy at most.
     """
@@ -79,11 +80,12 @@ def fails(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> list[str]:
 def _kept_away(demand: Demand, node: NodeInfo) -> list[str]:
     """The criteria that have nothing to do with amounts."""
     found: list[str] = []
-    if node.unschedulable and untolerated((UNSCHEDULABLE,), demand.tolerations):
+    away = untolerated(node.taints, demand.tolerations) if node.taints else ()
+    # The taint that follows a cordon is one with it, and keeps pods away without it too.
+    cordon = [taint for taint in away if taint.key == UNSCHEDULABLE.key]
+    if cordon or (node.unschedulable and untolerated((UNSCHEDULABLE,), demand.tolerations)):
         found.append(CORDON)
-    if node.taints and any(
-        taint.key != UNSCHEDULABLE.key for taint in untolerated(node.taints, demand.tolerations)
-    ):
+    if len(away) > len(cordon):
         found.append(TAINTS)
     for key, value in demand.labels.items():
         if node.labels.get(key) != value:

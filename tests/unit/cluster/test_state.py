@@ -118,6 +118,28 @@ def test_a_pod_that_asks_for_other_things_is_counted_once():
     assert snapshot.usage["m"].used == {"cpu": 2000, "pods": 1, T4: 1}
 
 
+def test_a_pod_that_is_resized_where_it_is():
+    made = state([pod("p", "n", {"cpu": "1"})])
+    put(made, pod("p", "n", {"cpu": "2"}))
+    assert made.snapshot().used("n", "cpu") == 2000
+
+
+@pytest.mark.parametrize("on", ["n", None], ids=["bound", "waiting"])
+def test_a_pod_that_still_holds_the_same_is_seen_as_it_is_now(on):
+    made = state([pod("o", on), pod("p", on, {GPU: "1"}), pod("q", on)])
+    before = made.snapshot()
+    put(made, pod("p", on, {GPU: "1"}, phase="Pending", meta={"labels": {"a": "b"}}))
+
+    def seen(snapshot):
+        pods = snapshot.pods_on("n") or snapshot.pending.values()
+        return [(found.name, found.phase, found.label_map()) for found in pods]
+
+    old = [(name, "Running", {}) for name in "opq"]
+    assert seen(before) == old
+    assert seen(made.snapshot()) == [old[0], ("p", "Pending", {"a": "b"}), old[2]]
+    assert made.snapshot().used("n", GPU) == (1 if on else 0)
+
+
 def test_an_amount_that_rounds_to_zero_can_come_and_go():
     made = put(ClusterState(), pod("p", "n", {"cpu": "-0.1m"}))
     made.delete(kinds.PODS, "default", "p")
@@ -188,11 +210,11 @@ def test_a_node_that_changes_otherwise_leaves_the_index_as_it_is():
 def test_holders_are_told_with_their_amounts():
     snapshot = cluster(
         node("b", {GPU: 2}), node("a", {GPU: 2}), node("c"),
-        pod("one", "b", {GPU: "1"}), pod("two", "a", {GPU: "2", "cpu": "1"}), pod("no", "a"),
-        pod("waits", requests={GPU: "1"}),
+        pod("one", "b", {GPU: "1"}), pod("same", "b", {GPU: "1"}), pod("no", "a"),
+        pod("two", "a", {GPU: "2", "cpu": "1"}), pod("waits", requests={GPU: "1"}),
     )  # fmt: skip
     assert [(found.name, amount) for found, amount in snapshot.holders(GPU)] == [
-        ("two", 2), ("one", 1),
+        ("two", 2), ("one", 1), ("same", 1),
     ]  # fmt: skip
     assert list(snapshot.holders(T4)) == []
 
@@ -372,3 +394,12 @@ def test_a_snapshot_shares_the_maps_that_did_not_change():
     assert after.nodes is before.nodes
     assert after.advertisers is before.advertisers
     assert after.objects["resourcequotas"] is before.objects["resourcequotas"]
+
+
+def test_a_list_with_a_fault_replaces_nothing():
+    made = ClusterState()
+    made.apply(*decode_object(node("a")))
+    good, bad = decode_object(node("b"))[1], decode_object(node("c", cpu="many"))[1]
+    with pytest.raises(InvalidInput, match="Node c: cpu"):
+        made.replace(kinds.NODES, [good, bad])
+    assert set(made.snapshot().nodes) == {"a"}
