@@ -321,13 +321,36 @@ class MachineOptions(Record, frozen=True):
     disable_serial_console_log: dict[str, Any] | None = None
 
 
+class SupportContainer(Record, frozen=True):
+    """What the cluster sets for one kind of the launcher's helper containers."""
+
+    type: str = ""
+    resources: Resources | None = None
+
+
+class NetworkConfiguration(Record, frozen=True):
+    binding: dict[str, Any] | None = None
+
+
 class Configuration(Record, frozen=True):
     permitted_host_devices: dict[str, Any] | None = None
     developer_configuration: DeveloperConfiguration | None = None
     eviction_strategy: str | None = None
+    cpu_model: str | None = None
     cpu_request: str | int | float | None = None
     additional_guest_memory_overhead_ratio: str | None = None
     virtual_machine_options: MachineOptions | None = None
+    support_container_resources: tuple[SupportContainer, ...] | None = None
+    network: NetworkConfiguration | None = None
+    default_runtime_class: str | None = None
+    auto_cpu_limit_namespace_label_selector: LabelSelector | None = msgspec.field(
+        name="autoCPULimitNamespaceLabelSelector", default=None
+    )
+
+    @property
+    def binding_plugins(self) -> dict[str, Any]:
+        """The network binding plugins by name."""
+        return (self.network.binding if self.network else None) or {}
 
 
 class KubeVirtSpec(Record, frozen=True):

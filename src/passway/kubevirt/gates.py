@@ -31,6 +31,10 @@ STATES: Final[dict[str, tuple[tuple[Version, State], ...]]] = {
     "ExternalNetResourceInjection": (((1, 8), "Beta"),),
     "VGPULiveMigration": (((1, 8), "Alpha"),),
     "ImageVolume": (((1, 9), "Beta"),),
+    "AlignCPUs": (((0, 0), "Alpha"),),
+    "CrossArchitectureVirtualization": (((1, 9), "Alpha"),),
+    "HypervStrictCheck": (((0, 0), "Alpha"),),
+    "IOMMUFD": (((1, 9), "Alpha"),),
 }
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)")
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from passway.cluster.fold import NodeInfo
+from passway.cluster.labels import matches_labels
 from passway.cluster.records import NodeSelector, Toleration
 from passway.cluster.snapshot import NO_USAGE, Snapshot
-from passway.scheduler.selectors import matches_labels, matches_node
+from passway.scheduler.selectors import matches_node
 from passway.scheduler.taints import UNSCHEDULABLE, untolerated
 
 CORDON: Final = "schedulable"

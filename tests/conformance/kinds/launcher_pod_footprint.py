@@ -1,0 +1,130 @@
+"""The launcher pod of a defaulted VMI, as the scheduler sees it.
+
+The VMI that is rendered is the one that KubeVirt's own webhook made (`defaultedSpec`); what that
+webhook does is judged by vmi-admission. Its two annotations are added here, since these vectors do
+not hold them. Quantities are compared by value.
+"""
+
+from typing import Any
+
+import msgspec
+from tests.conformance.difference import Difference
+
+from passway.cluster.records import Configuration, KubeVirt, KubeVirtSpec, Meta
+from passway.kubevirt.bridge import webhook_annotations
+from passway.kubevirt.container import Container
+from passway.kubevirt.launch import Launch, render
+from passway.kubevirt.surroundings import Surroundings, surroundings
+from passway.model.quantity import Quantity, parse_quantity
+
+CODES = {
+    "DeviceNotPermitted": {"error": "DeviceNotPermitted"},
+    "NetworkAttachmentMissing": {"error": "NetworkAttachmentMissing"},
+    "CpuRequestUnwritable": {"panic": "QuantityUnparsable"},
+}
+FIELDS = (
+    "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "resourceClaims",
+    "runtimeClassName", "schedulerName", "priorityClassName",
+)  # fmt: skip
+
+
+def differences(case: dict) -> list[Difference]:
+    """What differs from KubeVirt."""
+    given, expected = case["input"], case["expected"]
+    around = _surroundings(given)
+    launch = render(_vmi(given, expected, around), around, given["clusterArchitecture"])
+    wanted = _wanted(expected)
+    got = _got(launch)
+    return [
+        Difference(f"expected.{path}", _plain(wanted.get(path)), _plain(got.get(path)))
+        for path in sorted(wanted.keys() | got.keys())
+        if wanted.get(path) != got.get(path)
+    ]
+
+
+def _surroundings(given: dict) -> Surroundings:
+    configuration = msgspec.convert(given["config"], Configuration)
+    return surroundings(
+        KubeVirt(
+            metadata=Meta("kubevirt", annotations=given.get("kubevirtAnnotations")),
+            spec=KubeVirtSpec(configuration=configuration),
+        ),
+        namespace_labels=given.get("namespaceLabels"),
+        quota_keys=frozenset(given.get("resourceQuotaHard") or ()),
+        attachments=given.get("nads"),
+    )
+
+
+def _vmi(given: dict, expected: dict, around: Surroundings) -> dict:
+    metadata = given["vmi"].get("metadata") or {}
+    vmi = {
+        "metadata": {"name": "vm", **metadata, "namespace": "ns"},
+        "spec": expected.get("defaultedSpec") or given["vmi"]["spec"],
+    }
+    added = webhook_annotations(vmi, around.gates, given.get("kubevirtAnnotations") or {})
+    annotations = {**(metadata.get("annotations") or {}), **added}
+    return {**vmi, "metadata": {**vmi["metadata"], "annotations": annotations}}
+
+
+def _wanted(expected: dict) -> dict[str, Any]:
+    if "panic" in expected:
+        return {"panic": expected["panic"]}
+    if "error" in expected:
+        return {key: expected[key] for key in ("error", "memoryOverheadBytes")}
+    found = {key: value for key, value in expected.items() if key != "defaultedSpec" and value}
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(found.pop(kind, ())):
+            _lay_out(found, f"{kind}[{index}]", container)
+    return found
+
+
+def _lay_out(found: dict[str, Any], path: str, container: dict) -> None:
+    resources = container.get("resources") or {}
+    found[f"{path}.name"] = container["name"]
+    found[f"{path}.restartPolicy"] = container.get("restartPolicy")
+    found[f"{path}.claims"] = [
+        (claim["name"], claim.get("request", "")) for claim in resources.get("claims") or ()
+    ]
+    for kind in ("requests", "limits"):
+        for resource, amount in (resources.get(kind) or {}).items():
+            found[f"{path}.{kind}.{resource}"] = parse_quantity(amount)
+
+
+def _got(launch: Launch) -> dict[str, Any]:
+    if launch.refusal:
+        code = CODES.get(launch.refusal.cause, {"error": launch.refusal.cause})
+        overhead = {} if "panic" in code else {"memoryOverheadBytes": launch.overhead_bytes}
+        return {**code, **overhead}
+    rules = (
+        launch.node_selector, launch.affinity, list(launch.tolerations),
+        list(launch.topology_spread), list(launch.resource_claims), launch.runtime_class,
+        launch.scheduler, launch.priority_class,
+    )  # fmt: skip
+    found: dict[str, Any] = {
+        "memoryOverheadBytes": launch.overhead_bytes,
+        "annotations": launch.annotations,
+        "hugepagesVolumes": [f"{name}=HugePages" for name in launch.hugepages_volumes],
+        **dict(zip(FIELDS, rules, strict=True)),
+    }
+    found = {key: value for key, value in found.items() if value}
+    for kind, listed in (
+        ("containers", launch.containers),
+        ("initContainers", launch.init_containers),
+    ):
+        for index, container in enumerate(listed):
+            found |= _laid_out(f"{kind}[{index}]", container)
+    return found
+
+
+def _laid_out(path: str, container: Container) -> dict[str, Any]:
+    return {
+        f"{path}.name": container.name,
+        f"{path}.restartPolicy": container.restart_policy,
+        f"{path}.claims": list(container.claims),
+        **{f"{path}.requests.{key}": value for key, value in container.requests.items()},
+        **{f"{path}.limits.{key}": value for key, value in container.limits.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Quantity) else value
