@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from passway.cluster.records import Configuration
 from passway.kubevirt.compute import EVEN_PARITY
-from passway.kubevirt.fields import Tree, amount, amounts, flag, mapping, present, text, whole
+from passway.kubevirt.fields import Tree, amount, amounts, flag, present, text
 from passway.kubevirt.gates import Gates
 from passway.kubevirt.traits import vcpus
 from passway.manifest.spec import MachineSpec
@@ -125,5 +125,3 @@ def _quantity(written: object) -> Quantity | None:
         return None if written is None else parse_quantity(str(written))
     except InvalidQuantity:
         return None
-
-

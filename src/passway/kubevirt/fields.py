@@ -2,7 +2,7 @@
 
 The launcher model reads some sixty fields of a tree that admission may still refuse. These few
 functions keep it total: whatever stands there, the answer has the type that the caller expects.
-Saying that a field is wrong is admission's, never done here.
+Saying that a field is wrong is admission's, never done here. Plain means dicts and lists.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ NOTHING: Final[Tree] = {}
 def at(tree: Any, *path: str) -> Any:
     """The value below a mapping, or None."""
     for key in path:
-        if not isinstance(tree, Mapping):
+        if not isinstance(tree, dict):
             return None
         tree = tree.get(key)
     return tree
@@ -26,7 +26,7 @@ def at(tree: Any, *path: str) -> Any:
 def mapping(tree: Any, *path: str) -> Tree:
     """A mapping with text as keys; empty for anything else."""
     found = at(tree, *path)
-    return found if isinstance(found, Mapping) else NOTHING
+    return found if isinstance(found, dict) else NOTHING
 
 
 def entries(tree: Any, *path: str) -> tuple[Tree, ...]:
@@ -34,7 +34,7 @@ def entries(tree: Any, *path: str) -> tuple[Tree, ...]:
     found = at(tree, *path)
     if not isinstance(found, list | tuple):
         return ()
-    return tuple([item for item in found if isinstance(item, Mapping)])
+    return tuple([item for item in found if isinstance(item, dict)])
 
 
 def present(tree: Any, *path: str) -> bool:
@@ -62,11 +62,7 @@ def text(tree: Any, *path: str) -> str:
 
 def texts(tree: Any, *path: str) -> dict[str, str]:
     """A mapping of texts, as a new dictionary without what is none."""
-    return {
-        key: value
-        for key, value in mapping(tree, *path).items()
-        if isinstance(key, str) and isinstance(value, str)
-    }
+    return {key: value for key, value in mapping(tree, *path).items() if isinstance(value, str)}
 
 
 def amount(tree: Any, *path: str) -> Quantity | None:
@@ -79,7 +75,7 @@ def amounts(tree: Any, *path: str) -> dict[str, Quantity]:
     found = {}
     for key, value in mapping(tree, *path).items():
         parsed = _quantity(value)
-        if parsed is not None and isinstance(key, str):
+        if parsed is not None:
             found[key] = parsed
     return found
 

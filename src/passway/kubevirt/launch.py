@@ -1,7 +1,7 @@
 """The launcher pod that KubeVirt would render for a defaulted VMI.
 
-Pure: the VMI with KubeVirt's defaults applied and its surroundings in, the pod as the scheduler sees
-it out. Where KubeVirt would refuse to render, `refusal` says why, and the pod is still what it
+Pure: the VMI with KubeVirt's defaults and its surroundings in, the pod as the scheduler sees it
+out. Where KubeVirt would refuse to render, `refusal` says why, and the pod is still what it
 would be otherwise, so that everything else about it can be judged. Source: kubevirt
 pkg/virt-controller/services/template.go (renderLaunchManifest), main of 2026-08-22.
 """

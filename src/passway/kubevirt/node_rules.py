@@ -134,9 +134,7 @@ def affinity(vmi: Tree, around: Surroundings) -> dict[str, Any]:
     return found
 
 
-def _avoiding(
-    required: Tree, exists: bool, avoided: list[dict[str, str]]
-) -> Mapping[str, Any]:
+def _avoiding(required: Tree, exists: bool, avoided: list[dict[str, str]]) -> Mapping[str, Any]:
     if not exists:
         return {"nodeSelectorTerms": [{"matchExpressions": avoided}]}
     terms = [

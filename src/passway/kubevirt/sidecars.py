@@ -48,7 +48,7 @@ def main_containers(vmi: Tree, around: Surroundings) -> tuple[Container, ...]:
 
 def init_containers(vmi: Tree, around: Surroundings) -> tuple[Container, ...]:
     """The console log, which is a sidecar, then what container disks need before the start."""
-    console = ()
+    console: tuple[Container, ...] = ()
     if _logs_console(vmi, around):
         made = _container("guest-console-log", CONSOLE, vmi, around)
         console = (replace(made, restart_policy=ALWAYS),)

@@ -57,6 +57,7 @@ def demand_of(question: Question) -> Demand:
         tolerations=pod.tolerations,
         volumes=bound_to(question),
         exclusive=keeps_itself_away(question),
+        avoided=pod.avoided_labels,
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 from tests.builders import GPU, T4, VF, cluster, kubevirt, machine, vm
 
 from passway.cluster.records import Toleration
-from passway.kubevirt.launcher_pod import render_launcher, vcpus
+from passway.kubevirt.launcher_pod import render_launcher
 
 MI = 2**20
 GI = 2**30
