@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from passway.cluster import records
-from passway.model.quantity import Quantity
+from passway.model.quantity import Quantity, quantity
 
-ALWAYS = "Always"
+ALWAYS: Final = "Always"
+LARGEST: Final = quantity(2**63 - 1)
+"""Amounts are counted in 64 bits; whoever asks for more asks for this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,4 +31,4 @@ class Container:
 
 
 def _texts(amounts: Mapping[str, Quantity]) -> records.Amounts:
-    return {resource: str(amount) for resource, amount in amounts.items()}
+    return {resource: str(min(amount, LARGEST)) for resource, amount in amounts.items()}

@@ -12,6 +12,7 @@ from typing import Final
 from passway.model.quantity import NANOS, Quantity, parse_quantity
 
 _DOUBLE: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+LARGEST: Final = 2**63 - 1
 _LEAST_PRINTED: Final = 1e-4
 """Go's %g writes anything smaller with an exponent."""
 
@@ -29,9 +30,12 @@ def parse_double(text: str) -> float | None:
 
 
 def share(amount: int, factor: float) -> int:
-    """amount x factor, cut to a whole number."""
-    product = amount * factor
-    return int(product) if isfinite(product) else 0
+    """amount x factor, cut to a whole number of at most 64 bits."""
+    try:
+        product = int(amount * factor)
+    except OverflowError:
+        product = LARGEST if factor > 0 else -LARGEST
+    return max(-LARGEST, min(product, LARGEST))
 
 
 def cpu_share(count: int, ratio: int) -> Quantity:

@@ -12,6 +12,7 @@ from passway.model.quantity import InvalidQuantity, Quantity, parse_quantity
 
 Tree: TypeAlias = Mapping[str, Any]
 NOTHING: Final[Tree] = {}
+LARGEST: Final = 2**63 - 1
 
 
 def at(tree: Any, *path: str) -> Any:
@@ -43,9 +44,11 @@ def present(tree: Any, *path: str) -> bool:
 
 
 def whole(tree: Any, *path: str) -> int:
-    """An integer; 0 for anything else."""
+    """An integer of at most 64 bits; 0 for anything else."""
     found = at(tree, *path)
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+    if not isinstance(found, int) or isinstance(found, bool):
+        return 0
+    return found if abs(found) <= LARGEST else 0
 
 
 def flag(tree: Any, *path: str) -> bool | None:

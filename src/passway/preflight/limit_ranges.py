@@ -87,7 +87,9 @@ def _issue(
 ) -> Issue:
     amounts = [_telling(rule, resource, part) for part in broken]
     amount = min(amounts) if rule == "minimum" else max(amounts)
-    shown: Format = "BinarySI" if resource == MEMORY or resource.startswith(HUGEPAGES) else "DecimalSI"
+    shown: Format = (
+        "BinarySI" if resource == MEMORY or resource.startswith(HUGEPAGES) else "DecimalSI"
+    )
     return question.issue(
         STAGE,
         Severity.ERROR,
