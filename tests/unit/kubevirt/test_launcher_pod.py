@@ -675,7 +675,13 @@ def test_the_manifest_is_not_touched():
 
 
 def test_an_empty_spec_gets_all_defaults():
-    made = obj("kubevirt.io/v1", "VirtualMachineInstance", "vm", "default", spec={"domain": {"devices": {}}})
+    made = obj(
+        "kubevirt.io/v1",
+        "VirtualMachineInstance",
+        "vm",
+        "default",
+        spec={"domain": {"devices": {}}},
+    )
     found = defaulted(machine(made), Configuration(), gates_of(None), {})["spec"]
     assert found["networks"] == [{"name": "default", "pod": {}}]
     assert found["domain"]["cpu"] == {
