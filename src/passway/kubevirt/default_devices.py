@@ -1,8 +1,8 @@
 """Defaults inside features, firmware and devices, and those that depend on the architecture.
 
 Owns what KubeVirt's generated defaulting sets (kubevirt staging/src/kubevirt.io/api/core/v1/
-defaults.go, pkg/defaults/{amd64,arm64,s390x,hyperv}.go): features that are named are on, disks get a
-target and a bus, watchdogs an action, probes their numbers. Works in place on a tidied spec.
+defaults.go, pkg/defaults/{amd64,arm64,s390x,hyperv}.go): features that are named are on, disks get
+a target and a bus, watchdogs an action, probes their numbers. Works in place on a tidied spec.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def set_features(spec: Spec, uuid: str) -> None:
     for state in features.get("hyperv", {}).values():
         _turn_on(state)
     for timer in domain.get("clock", {}).get("timer", {}).values():
-        _turn_on(timer)
+        timer.setdefault("present", True)
     if "hyperv" in features:
         _set_hyperv(domain, features["hyperv"])
 

@@ -93,11 +93,11 @@ def _value(value: Any, shape: Shape, table: Table, name: str) -> Any:
         shape = table.shared[shape]
         if isinstance(shape, str):
             return _simple(value, shape)
-    if shape.fields is not None and isinstance(value, Mapping):
+    if shape.fields is not None and isinstance(value, dict):
         return _fields(value, shape, table, name)
     if shape.list is not None and isinstance(value, list):
         return [_value(item, shape.list, table, name) for item in value]
-    if shape.map is not None and isinstance(value, Mapping):
+    if shape.map is not None and isinstance(value, dict):
         made = {
             key: _value(inner, shape.map, table, key)
             for key, inner in value.items()

@@ -42,10 +42,11 @@ NETWORK_RULES: Final[tuple[Rule, ...]] = (
     interfaces.names,
     interfaces.fields,
 )
-SPEC_RULES: Final[tuple[Rule, ...]] = (
+FIRST_RULES: Final[tuple[Rule, ...]] = (
     interfaces.discontinued_gates,
     interfaces.discontinued,
-    *NETWORK_RULES,
+)
+MACHINE_RULES: Final[tuple[Rule, ...]] = (
     machine.names,
     memory.amounts,
     memory.hugepages,
@@ -61,7 +62,8 @@ SPEC_RULES: Final[tuple[Rule, ...]] = (
     cpu.hotplug,
     machine.start_strategy,
     cpu.realtime,
-    *NETWORK_RULES,
+)
+DEVICE_RULES: Final[tuple[Rule, ...]] = (
     devices.claims,
     disks.boot_order,
     machine.inputs,
@@ -106,7 +108,7 @@ class Review:
 
 def review(vmi: Mapping[str, Any], settings: Settings, uuid: str = "") -> Review:
     """The answer to the creation of a VMI; `uuid` becomes the firmware's if it names none."""
-    refused = tuple(schema.check(vmi))
+    refused = schema.check(vmi)
     if refused:
         return Review("schema", refused)
     return mutate_and_judge(vmi, settings, uuid)
@@ -124,4 +126,15 @@ def mutate_and_judge(vmi: Mapping[str, Any], settings: Settings, uuid: str = "")
 def judge(vmi: Mapping[str, Any], settings: Settings) -> tuple[Cause, ...]:
     """All causes of a VMI with its defaults, in KubeVirt's order."""
     subject = subject_of(vmi, settings)
-    return tuple(cause for rule in SPEC_RULES for cause in rule(subject))
+    of_networks = _causes(NETWORK_RULES, subject)
+    return (
+        *_causes(FIRST_RULES, subject),
+        *of_networks,
+        *_causes(MACHINE_RULES, subject),
+        *of_networks,
+        *_causes(DEVICE_RULES, subject),
+    )
+
+
+def _causes(rules: tuple[Rule, ...], subject: Subject) -> tuple[Cause, ...]:
+    return tuple(cause for rule in rules for cause in rule(subject))

@@ -45,9 +45,7 @@ class Cause:
         return self.sites[0].params
 
 
-def cause(
-    type: Type, rule: str, field: str, path: str | None = None, /, **params: Param
-) -> Cause:
+def cause(type: Type, rule: str, field: str, path: str | None = None, /, **params: Param) -> Cause:
     """A cause with one site: its field, unless another path is the real one."""
     return Cause(type, field, rule, (Site(field if path is None else path, params),))
 

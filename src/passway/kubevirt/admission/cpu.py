@@ -52,9 +52,7 @@ def pinning(subject: Subject) -> Iterator[Cause]:
     if threads > 1 and subject.architecture == "arm64":
         yield invalid("Arm64Threads", "spec.architecture", f"{CPU}.threads", threads=threads)
     if threads > MAX_THREADS:
-        yield invalid(
-            "DedicatedCpuTooManyThreads", DEDICATED, f"{CPU}.threads", threads=threads
-        )
+        yield invalid("DedicatedCpuTooManyThreads", DEDICATED, f"{CPU}.threads", threads=threads)
 
 
 def _pinned_memory(subject: Subject) -> Iterator[Cause]:
@@ -77,9 +75,7 @@ def _whole_cpus(subject: Subject) -> Iterator[Cause]:
 def _equal_memory(subject: Subject) -> Iterator[Cause]:
     request, limit = requested(subject.requests, "memory"), requested(subject.limits, "memory")
     if request.value > 0 and limit.value > 0 and request.value != limit.value:
-        yield invalid(
-            "DedicatedMemoryRequestNotLimit", MEMORY_REQUEST, amount=request, limit=limit
-        )
+        yield invalid("DedicatedMemoryRequestNotLimit", MEMORY_REQUEST, amount=request, limit=limit)
 
 
 def numa(subject: Subject) -> Iterator[Cause]:

@@ -169,12 +169,13 @@ def _block_size(path: str, disk: Object) -> Iterator[Cause]:
         return
     if sizes.get("matchVolume", {}).get("enabled"):
         yield invalid("BlockSizeTwice", place)
-    elif custom["logical"] > custom["physical"]:
+        return
+    logical, physical = custom.get("logical", 0), custom.get("physical", 0)
+    if logical > physical:
         yield invalid("BlockSizeLogicalLarger", f"{place}.custom.logical")
     else:
         least, most = BLOCK_SIZES
-        for field in ("logical", "physical"):
-            size = custom[field]
+        for field, size in (("logical", logical), ("physical", physical)):
             if not least <= size <= most or size & (size - 1):
                 yield invalid("BlockSizeUnsupported", f"{place}.custom.{field}", size=size)
 

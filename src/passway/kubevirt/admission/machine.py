@@ -153,9 +153,7 @@ def dns_policy(subject: Subject) -> Iterator[Cause]:
     """The DNS policy is one of Kubernetes."""
     policy = subject.spec.get("dnsPolicy", "")
     if policy and policy not in DNS_POLICIES:
-        yield unsupported(
-            "DnsPolicyUnknown", "spec.dnsPolicy", policy=policy, allowed=DNS_POLICIES
-        )
+        yield unsupported("DnsPolicyUnknown", "spec.dnsPolicy", policy=policy, allowed=DNS_POLICIES)
     if policy == "None" and "dnsConfig" not in subject.spec:
         yield required("DnsConfigMissing", "spec.dnsConfig", "spec.dnsPolicy")
 
@@ -244,6 +242,4 @@ def _arm64(subject: Subject) -> Iterator[Cause]:
 
 
 def _missing(architecture: str, what: str, field: str, path: str | None = None) -> Cause:
-    return unsupported(
-        "ArchitectureLacks", field, path, architecture=architecture, what=what
-    )
+    return unsupported("ArchitectureLacks", field, path, architecture=architecture, what=what)

@@ -6,7 +6,7 @@ without a name passes). An unreadable quantity is no matter of the schema. A man
 through `parse_manifest` has passed a stricter check with places; this one is for plain objects.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from passway.kubevirt.admission.cause import Cause, Site
@@ -17,53 +17,48 @@ from passway.manifest.table import Shape, Structure, load
 _TOP: Final = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 
 
-def check(vmi: Mapping[str, Any]) -> Iterator[Cause]:
+def check(vmi: Mapping[str, Any]) -> tuple[Cause, ...]:
     """What the schema refuses; these causes have no type and no field."""
-    for key in vmi:
-        if key not in _TOP:
-            yield _cause("SchemaUnknownField", key)
+    found = [_cause("SchemaUnknownField", key) for key in vmi if key not in _TOP]
     if vmi.get("spec") is None:
-        yield _cause("SchemaFieldMissing", "spec")
+        found.append(_cause("SchemaFieldMissing", "spec"))
     else:
-        yield from _value(vmi["spec"], "$vmi", "spec", in_list=False)
+        _value(vmi["spec"], "$vmi", "spec", found)
+    return tuple(found)
 
 
 def _cause(rule: str, path: str) -> Cause:
     return Cause("", "", rule, (Site(path, {"field": path.rpartition(".")[2]}),))
 
 
-def _value(value: Any, shape: Shape, path: str, *, in_list: bool) -> Iterator[Cause]:
+def _value(value: Any, shape: Shape, path: str, found: list[Cause], in_list: bool = False) -> None:
+    """Checks a value that is not null."""
     shape = load().resolve(shape)
-    if value is None:
-        return
     if isinstance(shape, str) or shape.enum:
         if not _is_of_type(value, shape if isinstance(shape, str) else "string"):
-            yield _cause("SchemaWrongType", path)
-    elif not isinstance(value, list if shape.list is not None else Mapping):
-        yield _cause("SchemaWrongType", path)
-    elif shape.list is not None:
+            found.append(_cause("SchemaWrongType", path))
+    elif shape.list is not None and isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _value(item, shape.list, f"{path}[{index}]", in_list=True)
-    elif shape.map is not None:
-        for key, item in value.items():
-            yield from _value(item, shape.map, child(path, str(key)), in_list=False)
+            _value(item, shape.list, f"{path}[{index}]", found, True)
+    elif shape.list is None and isinstance(value, dict):
+        _mapping(value, shape, path, found, in_list)
     else:
-        yield from _fields(value, shape, path, in_list=in_list)
+        found.append(_cause("SchemaWrongType", path))
 
 
-def _fields(
-    value: Mapping[str, Any], shape: Structure, path: str, *, in_list: bool
-) -> Iterator[Cause]:
+def _mapping(
+    value: Mapping[str, Any], shape: Structure, path: str, found: list[Cause], in_list: bool
+) -> None:
     known = shape.fields or {}
     for key, item in value.items():
-        if key in known:
-            yield from _value(item, known[key], f"{path}.{key}", in_list=False)
-        elif not shape.open:
-            yield _cause("SchemaUnknownField", child(path, str(key)))
-    if not in_list:
-        for key in shape.required:
-            if value.get(key) is None:
-                yield _cause("SchemaFieldMissing", f"{path}.{key}")
+        inner = shape.map if shape.map is not None else known.get(key)
+        if inner is None:
+            if not shape.open:
+                found.append(_cause("SchemaUnknownField", child(path, str(key))))
+        elif item is not None:
+            _value(item, inner, child(path, key) if shape.map else f"{path}.{key}", found)
+    missing = [key for key in shape.required if value.get(key) is None and not in_list]
+    found.extend(_cause("SchemaFieldMissing", f"{path}.{key}") for key in missing)
 
 
 def _is_of_type(value: Any, name: str) -> bool:

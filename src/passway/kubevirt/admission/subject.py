@@ -34,38 +34,14 @@ class Subject:
     memory: Object
     requests: Mapping[str, str]
     limits: Mapping[str, str]
-
-    @property
-    def architecture(self) -> str:
-        return str(self.spec.get("architecture", ""))
-
-    @property
-    def gpus(self) -> Sequence[Object]:
-        return self.devices.get("gpus", ())
-
-    @property
-    def host_devices(self) -> Sequence[Object]:
-        return self.devices.get("hostDevices", ())
-
-    @property
-    def interfaces(self) -> Sequence[Object]:
-        return self.devices.get("interfaces", ())
-
-    @property
-    def disks(self) -> Sequence[Object]:
-        return self.devices.get("disks", ())
-
-    @property
-    def networks(self) -> Sequence[Object]:
-        return self.spec.get("networks", ())
-
-    @property
-    def claims(self) -> Sequence[Object]:
-        return self.spec.get("resourceClaims", ())
-
-    @property
-    def volumes(self) -> Sequence[Object]:
-        return self.spec.get("volumes", ())
+    architecture: str
+    gpus: Sequence[Object]
+    host_devices: Sequence[Object]
+    interfaces: Sequence[Object]
+    disks: Sequence[Object]
+    networks: Sequence[Object]
+    claims: Sequence[Object]
+    volumes: Sequence[Object]
 
     @property
     def dedicated(self) -> bool:
@@ -99,16 +75,24 @@ def subject_of(vmi: Object, settings: Settings) -> Subject:
     """The subject of a defaulted VMI."""
     spec = vmi["spec"]
     metadata, domain = vmi.get("metadata") or _NONE, spec["domain"]
-    resources = domain.get("resources", _NONE)
+    resources, devices = domain.get("resources", _NONE), domain.get("devices", _NONE)
     return Subject(
         spec=spec,
         settings=settings,
         annotations=metadata.get("annotations") or _NONE,
         labels=metadata.get("labels") or _NONE,
         domain=domain,
-        devices=domain.get("devices", _NONE),
+        devices=devices,
         cpu=domain.get("cpu", _NONE),
         memory=domain.get("memory", _NONE),
         requests=resources.get("requests", _NONE),
         limits=resources.get("limits", _NONE),
+        architecture=spec["architecture"],
+        gpus=devices.get("gpus", ()),
+        host_devices=devices.get("hostDevices", ()),
+        interfaces=devices.get("interfaces", ()),
+        disks=devices.get("disks", ()),
+        networks=spec.get("networks", ()),
+        claims=spec.get("resourceClaims", ()),
+        volumes=spec.get("volumes", ()),
     )

@@ -20,6 +20,7 @@ SOURCES: Final = (
     "containerDisk", "ephemeral", "emptyDisk", "hostDisk", "dataVolume", "configMap", "secret",
     "downwardAPI", "serviceAccount", "downwardMetrics", "memoryDump", "containerPath",
 )  # fmt: skip
+CLOUD_INIT: Final = ("cloudInitNoCloud", "cloudInitConfigDrive")
 ONCE: Final = ("serviceAccount", "downwardMetrics", "memoryDump")
 NAMED: Final = {
     "configMap": "name",
@@ -44,21 +45,24 @@ def volumes(subject: Subject) -> Iterator[Cause]:
             yield invalid("VolumeNameDuplicate", f"{path}.name", name=name)
         seen.add(name)
         yield from _source(path, volume)
-        for source in ("cloudInitNoCloud", "cloudInitConfigDrive"):
-            if source in volume:
-                yield from _cloud_init(f"{path}.{source}", volume[source])
-                break
+        source = next((source for source in CLOUD_INIT if source in volume), None)
+        if source:
+            yield from _cloud_init(f"{path}.{source}", volume[source])
         if "downwardMetrics" in volume and not subject.on("DownwardMetrics"):
             yield gate_off("DownwardMetricsGateOff", "DownwardMetrics", path)
         if "hostDisk" in volume:
             yield from _host_disk(subject, path, volume["hostDisk"])
-        for source, field in NAMED.items():
-            if source in volume and not volume[source].get(field):
-                yield invalid("VolumeFieldMissing", f"{path}.{source}.{field}", field=field)
+        yield from _names(path, volume)
     for source in ONCE:
         indexes = [index for index, volume in enumerate(subject.volumes) if source in volume]
         if len(indexes) > 1:
             yield invalid("VolumeSourceTwice", VOLUMES, path_of(indexes[1]), source=source)
+
+
+def _names(path: str, volume: Object) -> Iterator[Cause]:
+    for source, field in NAMED.items():
+        if source in volume and not volume[source].get(field):
+            yield invalid("VolumeFieldMissing", f"{path}.{source}.{field}", field=field)
 
 
 def _source(path: str, volume: Object) -> Iterator[Cause]:
@@ -110,9 +114,7 @@ def _host_disk(subject: Subject, path: str, disk: Object) -> Iterator[Cause]:
         yield gate_off("HostDiskGateOff", "HostDisk", path, f"{path}.hostDisk")
     place, kind = f"{path}.hostDisk", disk.get("type", "")
     if not disk.get("path"):
-        yield cause(
-            "FieldValueNotFound", "VolumeFieldMissing", f"{place}.path", None, field="path"
-        )
+        yield cause("FieldValueNotFound", "VolumeFieldMissing", f"{place}.path", None, field="path")
     if kind not in HOST_DISK_TYPES:
         yield invalid("HostDiskTypeUnknown", f"{place}.type", type=kind)
     if kind == HOST_DISK_TYPES[0] and parse_quantity(disk.get("capacity", "0")).nanos:
@@ -136,9 +138,7 @@ def is_file_path(path: str) -> bool:
 
 def mapped(subject: Subject) -> Iterator[Cause]:
     """Each volume is a disk or a filesystem of the VMI; defaults see to that."""
-    known = {
-        entry["name"] for entry in (*subject.disks, *subject.devices.get("filesystems", ()))
-    }
+    known = {entry["name"] for entry in (*subject.disks, *subject.devices.get("filesystems", ()))}
     for index, volume in enumerate(subject.volumes):
         if "memoryDump" not in volume and volume["name"] not in known:
             field = f"spec.domain.volumes[{index}].name"
