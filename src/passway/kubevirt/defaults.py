@@ -14,6 +14,7 @@ from passway.kubevirt.default_devices import set_architecture, set_devices, set_
 from passway.kubevirt.settings import DEFAULT_CPU_REQUEST, EVEN_PARITY, Settings
 from passway.kubevirt.tidy import tidy
 from passway.model.quantity import InvalidQuantity, Quantity, parse_quantity, quantity
+from passway.model.verdict import Param
 
 MAX_VCPUS: Final = 512
 DEFAULT_MODEL: Final = "host-model"
@@ -31,9 +32,10 @@ Spec = dict[str, Any]
 class Refused(ValueError):
     """The mutating webhook refuses the VMI; `rule` says which rule of admission it broke."""
 
-    def __init__(self, rule: str) -> None:
+    def __init__(self, rule: str, **params: Param) -> None:
         super().__init__(rule)
         self.rule = rule
+        self.params = params
 
 
 def default(vmi: Mapping[str, Any], settings: Settings, uuid: str = "") -> dict[str, Any]:
@@ -142,7 +144,7 @@ def _set_network(spec: Spec, settings: Settings) -> None:
         return
     binding = settings.default_interface
     if binding == "slirp":
-        raise Refused("SlirpDiscontinued")
+        raise Refused("SlirpDiscontinued", binding=binding)
     if binding == "bridge" and not settings.bridge_permitted:
         raise Refused("BridgeNotPermitted")
     devices["interfaces"] = [{"name": "default", binding: {}}]

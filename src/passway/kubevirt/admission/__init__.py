@@ -119,7 +119,7 @@ def mutate_and_judge(vmi: Mapping[str, Any], settings: Settings, uuid: str = "")
     try:
         defaulted = default(vmi, settings, uuid)
     except Refused as refusal:
-        return Review("mutation", (Cause("", "", refusal.rule, (Site("spec", {}),)),))
+        return Review("mutation", (Cause("", "", refusal.rule, (Site("spec", refusal.params),)),))
     return Review("validation", judge(defaulted, settings), defaulted)
 
 

@@ -41,7 +41,7 @@ def pinning(subject: Subject) -> Iterator[Cause]:
     yield from _equal_memory(subject)
     request, limit = requested(subject.requests, "cpu"), requested(subject.limits, "cpu")
     if request.value > 0 and limit.value > 0 and request.value != limit.value:
-        yield invalid("DedicatedCpuRequestNotLimit", DEDICATED, request=request, limit=limit)
+        yield invalid("DedicatedCpuRequestNotLimit", DEDICATED, amount=request, limit=limit)
     counts = (request.value, limit.value)
     if max(counts) > 0 and subject.vcpus not in counts:
         yield invalid(
@@ -50,9 +50,17 @@ def pinning(subject: Subject) -> Iterator[Cause]:
         )  # fmt: skip
     threads = subject.cpu.get("threads", 0)
     if threads > 1 and subject.architecture == "arm64":
-        yield invalid("Arm64Threads", "spec.architecture", f"{CPU}.threads", threads=threads)
+        yield invalid(
+            "Arm64Threads", "spec.architecture", f"{CPU}.threads", threads=threads, most=1
+        )
     if threads > MAX_THREADS:
-        yield invalid("DedicatedCpuTooManyThreads", DEDICATED, f"{CPU}.threads", threads=threads)
+        yield invalid(
+            "DedicatedCpuTooManyThreads",
+            DEDICATED,
+            f"{CPU}.threads",
+            threads=threads,
+            most=MAX_THREADS,
+        )
 
 
 def _pinned_memory(subject: Subject) -> Iterator[Cause]:
@@ -117,6 +125,13 @@ def realtime(subject: Subject) -> Iterator[Cause]:
     if "realtime" not in subject.cpu:
         return
     if not subject.dedicated:
-        yield required("RealtimeNeedsDedicatedCpus", DEDICATED, f"{CPU}.realtime")
+        yield required(
+            "RealtimeNeedsDedicatedCpus",
+            DEDICATED,
+            f"{CPU}.realtime",
+            field="dedicatedCpuPlacement",
+        )
     if "guestMappingPassthrough" not in subject.cpu.get("numa", {}):
-        yield required("RealtimeNeedsNuma", PASSTHROUGH, f"{CPU}.realtime")
+        yield required(
+            "RealtimeNeedsNuma", PASSTHROUGH, f"{CPU}.realtime", field="guestMappingPassthrough"
+        )

@@ -121,8 +121,9 @@ def _device_list(kind: DeviceList, devices: Sequence[Object], subject: Subject) 
     found = _Found()
     of_claims = [(index, entry) for index, entry in enumerate(devices) if takes_claim(entry)]
     if kind is GPUS and 0 < len(of_claims) < len(devices):
+        of_plugins = tuple(str(entry["name"]) for entry in devices if not takes_claim(entry))
         names = tuple(str(entry["name"]) for _, entry in of_claims)
-        found.causes.append(invalid("GpusMixed", kind.path, claim=names))
+        found.causes.append(invalid("GpusMixed", kind.path, plugin=of_plugins, claim=names))
         return found
     found.causes.extend(_plugin_entries(kind, devices))
     if of_claims and not subject.on(kind.gate):

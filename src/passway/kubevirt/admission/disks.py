@@ -83,7 +83,7 @@ def disks(subject: Subject) -> Iterator[Cause]:
     for index, disk in enumerate(subject.disks):
         path, name = path_of(index), disk["name"]
         for _ in range(seen.count(name)):
-            yield invalid("DiskNameDuplicate", f"{path}.name", name=name)
+            yield invalid("DiskNameDuplicate", f"{path}.name", name=name, list="disks")
         seen.append(name)
         targets = tuple(target for target in DISK_TARGETS if target in disk)
         if len(targets) > 1:

@@ -67,9 +67,9 @@ def states(subject: Subject) -> Iterator[Cause]:
         if state not in {"", "up", "down", "absent"}:
             yield invalid("InterfaceStateUnknown", path, state=state)
         if state == "absent" and "bridge" not in interface:
-            yield invalid("InterfaceStateNeedsBridge", path)
+            yield invalid("InterfaceStateNeedsBridge", path, state=state)
         if state == "absent" and interface["name"] == default:
-            yield invalid("DefaultInterfaceAbsent", path)
+            yield invalid("DefaultInterfaceAbsent", path, state=state)
 
 
 def bindings(subject: Subject) -> Iterator[Cause]:
@@ -95,7 +95,12 @@ def names(subject: Subject) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, interface in enumerate(subject.interfaces):
         if interface["name"] in seen:
-            yield duplicate("NetworkUsedTwice", f"{path_of(index)}.name", name=interface["name"])
+            yield duplicate(
+                "NetworkUsedTwice",
+                f"{path_of(index)}.name",
+                name=interface["name"],
+                list="interfaces",
+            )
         seen.add(interface["name"])
     known = {network["name"] for network in subject.networks}
     for index, interface in enumerate(subject.interfaces):

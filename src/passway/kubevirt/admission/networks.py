@@ -75,7 +75,10 @@ def names(subject: Subject) -> Iterator[Cause]:
     for index, network in enumerate(subject.networks):
         if seen[network["name"]]:
             yield duplicate(
-                "NetworkNameDuplicate", f"{path_of(index)}.name", network=network["name"]
+                "NetworkNameDuplicate",
+                f"{path_of(index)}.name",
+                name=network["name"],
+                list="networks",
             )
         seen[network["name"]] += 1
     attached = {interface["name"] for interface in subject.interfaces}

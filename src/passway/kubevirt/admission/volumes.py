@@ -42,7 +42,7 @@ def volumes(subject: Subject) -> Iterator[Cause]:
     for index, volume in enumerate(subject.volumes):
         name, path = volume["name"], path_of(index)
         if name in seen:
-            yield invalid("VolumeNameDuplicate", f"{path}.name", name=name)
+            yield invalid("VolumeNameDuplicate", f"{path}.name", name=name, list="volumes")
         seen.add(name)
         yield from _source(path, volume)
         source = next((source for source in CLOUD_INIT if source in volume), None)
@@ -127,7 +127,7 @@ def container_paths(subject: Subject) -> Iterator[Cause]:
         path = volume.get("containerDisk", {}).get("path", "")
         if path and not is_file_path(path):
             place = f"{path_of(index)}.containerDisk"
-            yield invalid("FilePathMalformed", place, f"{place}.path", path=path)
+            yield invalid("FilePathMalformed", place, f"{place}.path", file=path)
 
 
 def is_file_path(path: str) -> bool:
