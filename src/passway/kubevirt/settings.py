@@ -115,18 +115,24 @@ def settings_of(
 def is_valid(configuration: Mapping[str, Any]) -> bool:
     """Whether KubeVirt takes the configuration at all."""
     developer = _mapping(configuration, "developerConfiguration")
-    for name in ("cpuAllocationRatio", "memoryOvercommit"):
-        number = developer.get(name)
-        if number is not None and number <= 0:
-            return False
+    live = _mapping(configuration, "liveUpdateConfiguration")
     interface = _mapping(configuration, "network").get("defaultNetworkInterface")
-    if interface not in {None, "", *INTERFACES}:
-        return False
-    quantities = (
-        configuration.get("cpuRequest"),
-        _mapping(configuration, "liveUpdateConfiguration").get("maxGuest"),
+    return (
+        all(_is_at_least(developer, name, 1) for name in ("cpuAllocationRatio", "memoryOvercommit"))
+        and all(_is_at_least(live, name, 0) for name in ("maxHotplugRatio", "maxCpuSockets"))
+        and interface in {None, "", *INTERFACES}
+        and _is_amount(configuration.get("cpuRequest"))
+        and _is_amount(live.get("maxGuest"))
     )
-    return all(text is None or _quantity(text) is not None for text in quantities)
+
+
+def _is_at_least(holder: Mapping[str, Any], name: str, least: int) -> bool:
+    number = holder.get(name)
+    return number is None or (type(number) is int and number >= least)
+
+
+def _is_amount(text: object) -> bool:
+    return text is None or _quantity(text) is not None
 
 
 def _mapping(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:

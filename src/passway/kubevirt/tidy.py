@@ -87,24 +87,21 @@ def _fields(value: Mapping[str, Any], shape: Structure, table: Table, name: str)
 
 
 def _value(value: Any, shape: Shape, table: Table, name: str) -> Any:
+    shape = table.resolve(shape)
     if isinstance(shape, str):
-        if shape[0] != "$":
-            return _simple(value, shape)
-        shape = table.shared[shape]
-        if isinstance(shape, str):
-            return _simple(value, shape)
-    if shape.fields is not None and isinstance(value, dict):
+        return _simple(value, shape)
+    if shape.fields is not None:
         return _fields(value, shape, table, name)
-    if shape.list is not None and isinstance(value, list):
+    if shape.list is not None:
         return [_value(item, shape.list, table, name) for item in value]
-    if shape.map is not None and isinstance(value, dict):
-        made = {
-            key: _value(inner, shape.map, table, key)
-            for key, inner in value.items()
-            if inner is not None
-        }
-        return made or None
-    return value
+    if shape.map is None:
+        return value  # a text of an enumeration
+    made = {
+        key: _value(inner, shape.map, table, key)
+        for key, inner in value.items()
+        if inner is not None
+    }
+    return made or None
 
 
 def _simple(value: Any, shape: str) -> Any:

@@ -122,10 +122,9 @@ def _address(index: int, disk: Object) -> Iterator[Cause]:
 
 
 def _bus(index: int, disk: Object) -> Iterator[Cause]:
-    target = next((name for name in DISK_TARGETS if name in disk), "disk")
-    bus, path = disk.get(target, {}).get("bus", ""), path_of(index)
-    if not bus:
-        return
+    # Defaults see to it that there is a target and that it has a bus.
+    target = next(name for name in DISK_TARGETS if name in disk)
+    bus, path = disk[target]["bus"], path_of(index)
     place = f"{path}.{target}.bus"
     if bus not in BUSES:
         yield invalid("DiskBusUnsupported", place, bus=bus, allowed=BUSES)

@@ -6,7 +6,7 @@ without a name passes). An unreadable quantity is no matter of the schema. A man
 through `parse_manifest` has passed a stricter check with places; this one is for plain objects.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from passway.kubevirt.admission.cause import Cause, Site
@@ -15,6 +15,20 @@ from passway.manifest.nodes import child
 from passway.manifest.table import Shape, Structure, load
 
 _TOP: Final = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+
+
+def _is_number_or_text(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+_IS_OF_TYPE: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "any": lambda _: True,
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": is_whole,
+    "quantity": _is_number_or_text,
+    "int-or-string": lambda value: isinstance(value, str) or is_whole(value),
+}
 
 
 def check(vmi: Mapping[str, Any]) -> tuple[Cause, ...]:
@@ -35,7 +49,7 @@ def _value(value: Any, shape: Shape, path: str, found: list[Cause], in_list: boo
     """Checks a value that is not null."""
     shape = load().resolve(shape)
     if isinstance(shape, str) or shape.enum:
-        if not _is_of_type(value, shape if isinstance(shape, str) else "string"):
+        if not _IS_OF_TYPE[shape if isinstance(shape, str) else "string"](value):
             found.append(_cause("SchemaWrongType", path))
     elif shape.list is not None and isinstance(value, list):
         for index, item in enumerate(value):
@@ -59,19 +73,3 @@ def _mapping(
             _value(item, inner, child(path, key) if shape.map else f"{path}.{key}", found)
     missing = [key for key in shape.required if value.get(key) is None and not in_list]
     found.extend(_cause("SchemaFieldMissing", f"{path}.{key}") for key in missing)
-
-
-def _is_of_type(value: Any, name: str) -> bool:
-    match name:
-        case "any":
-            return True
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "integer":
-            return is_whole(value)
-        case "quantity":
-            return isinstance(value, str | int | float) and not isinstance(value, bool)
-        case _:
-            return isinstance(value, str) or is_whole(value)
