@@ -128,3 +128,15 @@ def test_pools_and_replica_sets_are_judged_by_their_template():
         "spec.virtualMachineTemplate.spec.template.spec.domain.machine.type"
         in found(check(parsed, cluster(kubevirt(), NODE))).values()
     )
+
+
+def test_an_empty_list_of_host_devices_needs_the_gate_in_a_template_only():
+    empty = vm(devices={"hostDevices": []})
+    off = kubevirt(gates=[])
+    assert found(ask(empty, off, NODE)) == {
+        "FeatureGateOff": "spec.template.spec.domain.devices.hostDevices"
+    }
+    assert found(ask(empty, kubevirt(), NODE)) == {}
+    spec = empty["spec"]["template"]["spec"]
+    instance = obj("kubevirt.io/v1", "VirtualMachineInstance", "vm", "default", spec=spec)
+    assert found(ask(instance, off, NODE)) == {}

@@ -38,7 +38,9 @@ def judge(question: Question) -> Iterator[Issue]:
     if read is Read.EMPTY:
         yield question.issue(STAGE, Severity.ERROR, "KubeVirtMissing")
     if question.snapshot.kubevirt is not None:
-        yield from _refused(question, _review(question, _settings(question)))
+        settings = _settings(question)
+        yield from _refused(question, _review(question, settings))
+        yield from _empty_list(question, settings)
     else:
         yield from _refused(question, _review(question, _ALL_ON), frozenset(CONFIGURED))
         if not read.known:
@@ -106,6 +108,16 @@ def _refused(
                 (),
                 **site.params,
             )
+
+
+def _empty_list(question: Question, settings: Settings) -> Iterator[Issue]:
+    """Templates are judged as they are written, where even an empty list needs the gate."""
+    spec, gate = question.spec, "HostDevices"
+    of_template = spec.ref.kind != "VirtualMachineInstance"
+    empty = of_template and spec.plain("domain.devices.hostDevices") == []
+    if empty and not settings.gates.on(gate):
+        path = spec.vmi_field("domain.devices.hostDevices")
+        yield question.issue(STAGE, Severity.ERROR, GATE_OFF, path, gate=gate, field="hostDevices")
 
 
 def _undecided(question: Question, read: Read) -> Iterator[Issue]:
