@@ -328,6 +328,13 @@ class Configuration(Record, frozen=True):
     cpu_request: str | int | float | None = None
     additional_guest_memory_overhead_ratio: str | None = None
     virtual_machine_options: MachineOptions | None = None
+    architecture_configuration: dict[str, Any] | None = None
+    cpu_model: str | None = None
+    emulated_machines: tuple[str, ...] | None = None
+    live_update_configuration: dict[str, Any] | None = None
+    machine_type: str | None = None
+    network: dict[str, Any] | None = None
+    vm_rollout_strategy: str | None = None
 
 
 class KubeVirtSpec(Record, frozen=True):

@@ -12,29 +12,14 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final
 
+from passway.model.admission_reasons import ADMISSION
 from passway.model.override import override
+from passway.model.reason import Reason
 from passway.model.verdict import Issue, Param, Some
 
 SHOWN: Final = 5
-DOCS: Final = "reasons.md"
 
 _PLURALS: Final = {"is": "are", "has": "have", "stops": "stop", "needs": "need", "it": "they"}
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One entry: `extras` maps an optional param to the text that is added when it is present."""
-
-    name: str
-    title: str
-    message: str
-    remedy: str
-    extras: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def docs(self) -> str:
-        """Anchor of the reason's heading in the documentation."""
-        return f"{DOCS}#{self.name.lower()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +263,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         'the request "{request}" of claim "{claim}" is named twice',
         "Give each device its own request; a request yields one device.",
     ),
+    *ADMISSION,
     Reason(
         "InstancetypeNotApplied",
         "The instance type was not applied",
