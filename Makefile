@@ -39,6 +39,7 @@ coverage: setup
 	$(BIN)/coverage report --fail-under=100 --include='src/passway/model/*,src/passway/manifest/*,src/passway/cluster/*,src/passway/scheduler/*,src/passway/kubevirt/*,src/passway/preflight/*,src/passway/plan/*'
 
 bench: setup
+	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.scale
 
 soak: setup

@@ -135,9 +135,10 @@ def main(node_count: int = 5000, pod_count: int = 150_000, gpu_nodes: int = 500)
     gc.unfreeze()
     gc.collect()
     tracemalloc.start()
-    state, _, _ = build(node_count, pod_count, gpu_nodes)
+    kept = build(node_count, pod_count, gpu_nodes)
     gc.collect()
     print(f"mirror: {tracemalloc.get_traced_memory()[0] / 2**20:.0f} MiB traced")
+    del kept
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from passway.service.audit import MemoryAudit
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 
-EXAMPLES = 150 if os.environ.get("PASSWAY_SOAK") else 4
+EXAMPLES = 25 if os.environ.get("PASSWAY_SOAK") else 4
 
 
 def make() -> FastAPI:

@@ -12,6 +12,7 @@ from tests.api.conftest import running, sample
 from passway.api import bodies, examples
 from passway.api.app import create_app
 from passway.api.identity import DEMO, Tokens
+from passway.api.validation import invalid
 from passway.cluster import kinds
 from passway.model.errors import Unavailable
 
@@ -302,6 +303,11 @@ async def test_a_client_that_is_gone_is_not_answered(app):
     await app(scope, receive, send)
     assert sent == []
     assert issubclass(ClientDisconnect, Exception)
+
+
+def test_a_fault_that_pydantic_may_learn_is_told_in_a_neutral_way():
+    error = invalid([{"type": "brand_new", "loc": ("query", "a"), "ctx": {"secret": 1}}])
+    assert str(error) == "a: this is not a value that is accepted here"
 
 
 async def test_the_framework_s_own_refusals_are_problems_too(app):

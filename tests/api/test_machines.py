@@ -215,7 +215,7 @@ async def test_faults_of_a_manifest_are_all_listed_with_their_place(user):
     text = examples.MANIFEST_TEXT.replace("cores:", "coers:").replace("deviceName", "devicename")
     problem = (await user.post("/api/v1/preflight", content=text, headers=YAML)).json()
     assert [(i["path"].rpartition(".")[2], i["line"]) for i in problem["issues"]] == [
-        ("coers", 11), ("gpus[0]", 14), ("devicename", 15)
+        ("coers", 11), ("gpus[0]", 15), ("devicename", 16)
     ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from passway.api import examples
 from passway.api.serve import address, listen, serve
-from passway.model.errors import InvalidInput
+from passway.model.errors import InvalidInput, NotSynced
 
 ADMIN = {"Authorization": "Bearer demo-admin"}
 PERMITTED = "/api/v1/devices/permitted"
@@ -93,6 +93,20 @@ def test_a_bad_token_file_or_a_taken_port_is_an_error(tmp_path):
         taken.listen()
         with pytest.raises(InvalidInput, match="cannot listen on"):
             listen("127.0.0.1", taken.getsockname()[1])
+
+
+def test_a_server_whose_cluster_cannot_be_read_ends(monkeypatch, caplog, tmp_path):
+    async def never(*_args):
+        raise NotSynced("not read yet: nodes")
+
+    monkeypatch.setattr("passway.service.mirror.Mirror.ready", never)
+    tokens = tmp_path / "tokens.yaml"
+    tokens.write_text("[{token: 0123456789abcdef, user: root, role: cluster.admin}]")
+    tokens.chmod(0o600)
+    found = CliRunner().invoke(serve, ["--demo", "--port", "0", "--tokens", str(tokens)])
+    assert isinstance(found.exception, NotSynced)
+    assert found.stdout == ""
+    assert "can be read by everybody" not in caplog.text
 
 
 def test_addresses_are_urls():

@@ -32,7 +32,7 @@ def test_entries_become_credentials():
         ("{}", "is a list of entries"),
         ("[]", "is a list of entries"),
         ("a: [", "neither YAML nor JSON"),
-        ("[" * 5000, "neither YAML nor JSON"),
+        ("[" * 1200, "neither YAML nor JSON"),
         (f"[{SECRET}]", "entry 1: Expected `object`"),
         (f"[{{token: {SECRET}, user: a}}]", "missing required field `role`"),
         (f"[{{token: {SECRET}, user: a, role: {SECRET}}}]", "role is one of viewer, user"),

@@ -14,6 +14,7 @@ from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
@@ -68,19 +69,21 @@ def create_app(
     app.add_exception_handler(PasswayError, problems.on_passway_error)
     app.add_exception_handler(RequestValidationError, problems.on_validation_error)
     app.add_exception_handler(HTTPException, problems.on_http_error)
-    app.add_middleware(MethodTable, methods=partial(_methods, app, {}))
+    app.add_middleware(MethodTable, methods=_methods())
     app.add_middleware(InFlight, limit=max_in_flight)
     app.add_middleware(Guard)
     return app
 
 
-def _methods(
-    app: FastAPI, found: dict[re.Pattern[str], tuple[str, ...]]
-) -> dict[re.Pattern[str], tuple[str, ...]]:
-    """The methods of each path, filled on the first request."""
-    if not found:
-        for path, item in {**app.openapi()["paths"], OPENAPI: {"get": {}}}.items():
-            methods = {name.upper() for name in item} | {"OPTIONS"}
-            methods |= {"HEAD"} if "GET" in methods else set()
-            found[compile_path(path)[0]] = tuple(sorted(methods))
-    return found
+def _methods() -> dict[re.Pattern[str], tuple[str, ...]]:
+    """The methods of each path."""
+    found: dict[str, set[str]] = {OPENAPI: {"GET"}}
+    for router in _ROUTERS:
+        for route in router.routes:
+            assert isinstance(route, APIRoute)  # noqa: S101 - there are no others
+            found.setdefault(route.path, set()).update(route.methods or ())
+    return {compile_path(path)[0]: _all(methods) for path, methods in found.items()}
+
+
+def _all(methods: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set())))

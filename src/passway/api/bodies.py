@@ -104,9 +104,9 @@ def strict_json(data: bytes) -> Node:
         _explain(text)
     if builder.faults:
         raise refused(tuple(builder.faults))
-    _check_numbers(text)
     if len(builder.nodes) != 1:
         raise InvalidInput("the body must be one JSON object")
+    _check_numbers(text)
     return builder.nodes[0]
 
 
@@ -135,19 +135,18 @@ def _without_tag(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 def _explain(text: str) -> NoReturn:
     """Says why a text is not JSON, in Python's words for it."""
+    problem = "the body must be one JSON object"
     try:
-        json.loads(text, parse_constant=_refuse_number)
+        _check_numbers(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise InvalidInput(f"the body is not JSON: {error.msg} ({place})") from None
-    except (ValueError, RecursionError):
-        pass
-    raise InvalidInput("the body must be one JSON object")
+        problem = f"the body is not JSON: {error.msg} ({place})"
+    raise InvalidInput(problem)
 
 
 def _check_numbers(text: str) -> None:
     """Refuses numbers that no API field can hold; they would be rounded or become text."""
-    json.loads(text, parse_int=_whole, parse_float=_real)
+    json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_refuse_number)
 
 
 def _whole(text: str) -> int:

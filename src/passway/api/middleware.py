@@ -6,7 +6,7 @@ not have. Nothing here knows a use case.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.requests import ClientDisconnect
@@ -86,7 +86,7 @@ class InFlight:
 class MethodTable:
     """HEAD as GET without its body, OPTIONS as the list of methods, 405 for those not in it."""
 
-    def __init__(self, app: ASGIApp, methods: Callable[[], Methods]) -> None:
+    def __init__(self, app: ASGIApp, methods: Methods) -> None:
         self._app = app
         self._methods = methods
 
@@ -109,7 +109,7 @@ class MethodTable:
 
     def _known(self, path: str) -> tuple[str, ...]:
         """The methods of the route; empty for a path that has none."""
-        for pattern, methods in self._methods().items():
+        for pattern, methods in self._methods.items():
             if pattern.fullmatch(path):
                 return methods
         return ()

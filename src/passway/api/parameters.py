@@ -16,8 +16,6 @@ _WHOLE: Final = re.compile("[0-9]{1,9}")
 
 
 def _flag(value: Any) -> Any:
-    if isinstance(value, bool):
-        return value
     if value not in _WORDS:
         raise ValueError("write true or false")
     return _WORDS[value]

@@ -25,7 +25,7 @@ from passway.api.identity import DEMO, Credential, Tokens
 from passway.api.token_file import read_tokens, readable_by_others
 from passway.cluster import kinds
 from passway.kube.memory import MemoryCluster
-from passway.model.errors import InvalidInput
+from passway.model.errors import InvalidInput, NotSynced
 from passway.model.override import override
 from passway.sample.cluster import sample_objects
 
@@ -63,7 +63,10 @@ def serve(demo: bool, host: str, port: int, token_file: Path | None, access_log:
     tokens = Tokens(DEMO if token_file is None else _read(token_file))
     cluster = MemoryCluster(sample_objects(), kinds=kinds.ALL)
     with listen(host, port) as listener:
-        Server(create_app(cluster, tokens), access_log=access_log).run(sockets=[listener])
+        server = Server(create_app(cluster, tokens), access_log=access_log)
+        server.run(sockets=[listener])
+    if server.failure is not None:
+        raise server.failure
 
 
 def _read(path: Path) -> tuple[Credential, ...]:
@@ -123,22 +126,29 @@ class Server(uvicorn.Server):
             )
         )
         self._mirror = app.state.service.mirror
-        self._announcing: asyncio.Task[None] | None = None
+        self.failure: NotSynced | None = None
+        self._announcing: list[asyncio.Task[None]] = []
 
     @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for listener in sockets or ():
-            self._announcing = asyncio.create_task(self._announce(listener))
+        self._announcing = [
+            asyncio.create_task(self._announce(listener)) for listener in sockets or ()
+        ]
 
     async def _announce(self, listener: socket.socket) -> None:
-        await self._mirror.ready(READY_S)
+        try:
+            await self._mirror.ready(READY_S)
+        except NotSynced as error:
+            self.failure = error
+            self.should_exit = True
+            return
         print(f"serving on {address(listener)}", flush=True)
 
     @override
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._announcing is not None:
-            self._announcing.cancel()
+        for task in self._announcing:
+            task.cancel()
         await super().shutdown(sockets)
 
     @override

@@ -36,7 +36,8 @@ def refused(issues: tuple[Issue, ...], error: type[InvalidInput] = InvalidInput)
     """An error that tells the first issue and how many there are."""
     first = issues[0]
     message = render(first).message
-    where = f"{first.path}: " if first.path and first.path not in message else ""
+    told = message.startswith(f"{first.path} ") or f'"{first.path}"' in message
+    where = f"{first.path}: " if first.path and not told else ""
     more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
     return error(f"{where}{message}{more}", issues=issues)
 

@@ -25,6 +25,7 @@ from passway.cluster.records import (
 )
 
 FINISHED: Final = frozenset({"Succeeded", "Failed"})
+UID_LENGTH: Final = 36
 HEARTBEAT: Final = "kubevirt.io/heartbeat"
 _NO_SPEC: Final = PodSpec()
 _NO_STATUS: Final = PodStatus()
@@ -130,7 +131,11 @@ def _interned(amounts: dict[str, int]) -> dict[str, int]:
 
 
 def _flat(labels: dict[str, str]) -> tuple[str, ...]:
-    return tuple([intern(text) for pair in sorted(labels.items()) for text in pair])
+    flat: list[str] = []
+    for key, value in sorted(labels.items()):
+        # Long values are UIDs and hashes: each is one pod's own, so sharing gains nothing.
+        flat += (intern(key), intern(value) if len(value) < UID_LENGTH else value)
+    return tuple(flat)
 
 
 def _machine(meta: Meta) -> str | None:

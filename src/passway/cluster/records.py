@@ -328,20 +328,21 @@ class SupportContainer(Record, frozen=True):
     resources: Resources | None = None
 
 
-class NetworkConfiguration(Record, frozen=True):
-    binding: dict[str, Any] | None = None
-
-
 class Configuration(Record, frozen=True):
     permitted_host_devices: dict[str, Any] | None = None
     developer_configuration: DeveloperConfiguration | None = None
     eviction_strategy: str | None = None
-    cpu_model: str | None = None
     cpu_request: str | int | float | None = None
     additional_guest_memory_overhead_ratio: str | None = None
     virtual_machine_options: MachineOptions | None = None
+    architecture_configuration: dict[str, Any] | None = None
+    cpu_model: str | None = None
+    emulated_machines: tuple[str, ...] | None = None
+    live_update_configuration: dict[str, Any] | None = None
+    machine_type: str | None = None
+    network: dict[str, Any] | None = None
+    vm_rollout_strategy: str | None = None
     support_container_resources: tuple[SupportContainer, ...] | None = None
-    network: NetworkConfiguration | None = None
     default_runtime_class: str | None = None
     auto_cpu_limit_namespace_label_selector: LabelSelector | None = msgspec.field(
         name="autoCPULimitNamespaceLabelSelector", default=None
@@ -350,7 +351,8 @@ class Configuration(Record, frozen=True):
     @property
     def binding_plugins(self) -> dict[str, Any]:
         """The network binding plugins by name."""
-        return (self.network.binding if self.network else None) or {}
+        found = (self.network or {}).get("binding")
+        return found if isinstance(found, dict) else {}
 
 
 class KubeVirtSpec(Record, frozen=True):

@@ -9,7 +9,7 @@ change the state. It performs no IO and knows no clock.
 from bisect import insort
 from collections.abc import Iterable
 from sys import intern
-from typing import Any
+from typing import Any, Final
 
 from passway.cluster import kinds
 from passway.cluster.amounts import HUGEPAGES, NATIVE
@@ -19,6 +19,11 @@ from passway.cluster.records import Meta, Node, Pod, Record
 from passway.cluster.snapshot import NO_USAGE, Key, Read, Snapshot, Usage
 from passway.model.errors import InvalidInput
 from passway.model.quantity import InvalidQuantity
+
+_WHOLE: Final = tuple(
+    kind.plural for kind in kinds.ALL if kind is not kinds.NODES and kind is not kinds.PODS
+)
+"""The kinds whose objects are kept as they are."""
 
 
 class ClusterState:
@@ -90,11 +95,7 @@ class ClusterState:
                 pending=maps.get("pending", {}),
                 guarded=maps.get("guarded", {}),
                 advertisers=maps.get("advertisers", {}),
-                objects={
-                    kind.plural: maps[kind.plural]
-                    for kind in kinds.ALL
-                    if maps.get(kind.plural) and kind not in {kinds.NODES, kinds.PODS}
-                },
+                objects={plural: maps[plural] for plural in _WHOLE if maps.get(plural)},
                 reads={plural: self._read(plural) for plural in self._reads},
                 versions=dict(self._versions),
                 at=at,

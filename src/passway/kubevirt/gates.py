@@ -34,7 +34,16 @@ STATES: Final[dict[str, tuple[tuple[Version, State], ...]]] = {
     "AlignCPUs": (((0, 0), "Alpha"),),
     "CrossArchitectureVirtualization": (((1, 9), "Alpha"),),
     "HypervStrictCheck": (((0, 0), "Alpha"),),
+    "PCINUMAAwareTopology": (((1, 6), "Alpha"),),
     "IOMMUFD": (((1, 9), "Alpha"),),
+    "GraceIOVirtualization": (((1, 9), "Alpha"),),
+    "ReservedOverheadMemlock": (((1, 9), "Alpha"),),
+    "DownwardMetrics": (((0, 0), "Alpha"),),
+    "ExperimentalIgnitionSupport": (((0, 0), "Alpha"),),
+    "HostDisk": (((0, 0), "Alpha"),),
+    "PersistentReservation": (((0, 0), "Alpha"),),
+    "Sidecar": (((0, 0), "Alpha"),),
+    "VSOCK": (((0, 0), "Alpha"),),
 }
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)")
 

@@ -3,8 +3,8 @@
 Every surface (CLI, REST, console, webhook) shows what `render` gives: title, message, remedy and
 the place in the documentation. A reason is UpperCamelCase and never reused for anything else.
 Templates hold placeholders for an issue's params: `{name}` prints a value (a list as at most five
-items and a count), `{count:node}` a number with its noun. `extras` are added only when the issue
-carries that param.
+items and a count), `{near:or}` a choice, `{count:node}` a number with its noun. `extras` are
+added only when the issue carries that param.
 """
 
 from collections.abc import Mapping
@@ -12,29 +12,14 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final
 
+from passway.model.admission_reasons import ADMISSION
 from passway.model.override import override
+from passway.model.reason import Reason
 from passway.model.verdict import Issue, Param, Some
 
 SHOWN: Final = 5
-DOCS: Final = "reasons.md"
 
 _PLURALS: Final = {"is": "are", "has": "have", "stops": "stop", "needs": "need", "it": "they"}
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One entry: `extras` maps an optional param to the text that is added when it is present."""
-
-    name: str
-    title: str
-    message: str
-    remedy: str
-    extras: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def docs(self) -> str:
-        """Anchor of the reason's heading in the documentation."""
-        return f"{DOCS}#{self.name.lower()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +58,14 @@ class _Words(Formatter):
 
     @override
     def format_field(self, value: Any, format_spec: str) -> str:
-        if not format_spec:
-            return self._text(value)
+        if not format_spec or format_spec == "or":
+            return self._text(value, format_spec or "and")
         count = len(value) if isinstance(value, tuple) else int(value)
         if format_spec in _PLURALS:
             return format_spec if count == 1 else _PLURALS[format_spec]
         return f"{count} {format_spec if count == 1 else _plural(format_spec)}"
 
-    def _text(self, value: Param) -> str:
+    def _text(self, value: Param, joint: str = "and") -> str:
         if isinstance(value, tuple):
             value = Some(value, len(value))
         if not isinstance(value, Some):
@@ -88,9 +73,8 @@ class _Words(Formatter):
         items = [self._text(item) for item in value.items[: self._shown]]
         if value.total > len(items):
             return f"{', '.join(items)} and {value.total - len(items)} more (-o wide)"
-        return (
-            " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
-        )
+        first, last = ", ".join(items[:-1]), "".join(items[-1:])
+        return f"{first} {joint} {last}" if first else last
 
 
 def _plural(noun: str) -> str:
@@ -150,7 +134,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "A field that does not exist",
         'unknown field "{field}"',
         "Remove it or correct its name; the API server drops it or refuses the object.",
-        (("near", "; did you mean {near}?"),),
+        (("near", "; did you mean {near:or}?"),),
     ),
     Reason(
         "MisplacedField",
@@ -279,6 +263,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         'the request "{request}" of claim "{claim}" is named twice',
         "Give each device its own request; a request yields one device.",
     ),
+    *ADMISSION,
     Reason(
         "InstancetypeNotApplied",
         "The instance type was not applied",

@@ -12,6 +12,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypeAlias, Union
 
+import msgspec
+
 from passway.model.override import override
 from passway.model.quantity import Quantity
 
@@ -168,9 +170,8 @@ class StageResult:
     issues: tuple[Issue, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NodeResult:
-    """Which criteria a node meets and which it fails."""
+class NodeResult(msgspec.Struct, frozen=True, gc=False):
+    """Which criteria a node meets and which it fails; a struct, since a walk makes thousands."""
 
     name: str
     meets: tuple[str, ...]

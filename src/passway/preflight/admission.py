@@ -1,33 +1,50 @@
 """Stage 1: what KubeVirt's admission refuses.
 
-In this form the placement rules (NUMA passthrough, dedicated CPUs, hugepages), the device gates and
-the claims that devices name; rule numbers are those of facts on virt-api's validating webhooks
-(kubevirt pkg/virt-api/webhooks, pkg/dra/admitter). What is not modelled is not guessed: an
-instance type that was not applied is unknown.
+The rules are those of `kubevirt.admission`, asked as if the VMI of this machine were created now:
+defaults first, then every rule at once, each told with its place. Without the KubeVirt object the
+rules that need no configuration still hold, and what hangs on feature gates is unknown. What is not
+modelled is not guessed: an instance type that was not applied is unknown.
 """
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
 
 from passway.cluster import kinds, records
 from passway.cluster.snapshot import Read
-from passway.kubevirt.gates import gates_of
-from passway.manifest.spec import MachineSpec
+from passway.kubevirt.admission import Review, mutate_and_judge
+from passway.kubevirt.configuration import configuration_of
+from passway.kubevirt.gates import MODELLED, STATES, Gates, version_of
+from passway.kubevirt.settings import Settings, settings_of
 from passway.model.names import nearest
-from passway.model.quantity import InvalidQuantity, Quantity, parse_quantity
 from passway.model.verdict import Issue, Severity, Stage
+from passway.preflight.refusals import GATE_OFF, document_path, reason_of, sites
 from passway.preflight.stage import Question, state
 
 STAGE: Final = Stage.ADMISSION
-CLAIM_GATES: Final = {"gpu": "GPUsWithDRA", "host-device": "HostDevicesWithDRA"}
+FROM_ELSEWHERE: Final = frozenset({"MemoryMissing", "SecureBootNeedsSmm"})
+"""Rules on what an instance type or a preference may still bring."""
+CONFIGURED: Final = {"MachineTypeUnsupported": "the allowed machine types"}
+"""Rules that the configuration decides, beside the gates -> what could not be checked."""
+_ALL_ON: Final = Settings(Gates(MODELLED, frozenset(STATES), frozenset()))
+_ALL_OFF: Final = Settings(Gates(MODELLED, frozenset(), frozenset(STATES)))
 
 
 def judge(question: Question) -> Iterator[Issue]:
     """The issues of this stage."""
     yield from _namespace(question)
-    yield from _placement(question)
-    yield from _claims(question)
-    yield from _gates(question)
+    read = question.snapshot.read(kinds.KUBEVIRTS)
+    if read is Read.EMPTY:
+        yield question.issue(STAGE, Severity.ERROR, "KubeVirtMissing")
+    if question.snapshot.kubevirt is not None:
+        settings = _settings(question)
+        yield from _refused(question, _review(question, settings))
+        yield from _empty_list(question, settings)
+    else:
+        yield from _refused(question, _review(question, _ALL_ON), frozenset(CONFIGURED))
+        if not read.known:
+            yield from _undecided(question, read)
     if question.spec.instancetype:
         yield question.issue(
             STAGE,
@@ -54,93 +71,66 @@ def _namespace(question: Question) -> Iterator[Issue]:
         )
 
 
-def _placement(question: Question) -> Iterator[Issue]:
+def _settings(question: Question) -> Settings:
+    kubevirt = question.snapshot.kubevirt
+    configuration = msgspec.to_builtins(configuration_of(kubevirt))
+    meta = kubevirt.metadata if kubevirt else None
+    return settings_of(
+        configuration,
+        version=version_of(kubevirt) or MODELLED,
+        annotations=meta.annotations if meta else None,
+    )
+
+
+def _review(question: Question, settings: Settings) -> Review:
+    """The answer to the creation of this machine's VMI, whose schema the manifest has checked."""
     spec = question.spec
-    numa = spec.vmi_field("domain.cpu.numa.guestMappingPassthrough")
-    if spec.cpu.numa_passthrough and not spec.cpu.dedicated:
-        yield question.issue(STAGE, Severity.ERROR, "NumaWithoutDedicatedCpus", numa)
-    if spec.cpu.numa_passthrough and not spec.memory.hugepages:
-        yield question.issue(STAGE, Severity.ERROR, "NumaWithoutHugepages", numa)
-    if spec.memory.hugepages and not _divides(spec.memory.hugepages, _asked(spec)):
-        yield question.issue(
-            STAGE,
-            Severity.ERROR,
-            "InvalidHugepages",
-            spec.vmi_field("domain.memory.hugepages.pageSize"),
-            page_size=spec.memory.hugepages,
-            memory=_asked(spec) or "",
-        )
-
-
-def _asked(spec: MachineSpec) -> Quantity | None:
-    """The memory that pages must make up."""
-    return spec.requests.get("memory") or spec.memory.guest or spec.limits.get("memory")
-
-
-def _divides(page_size: str, memory: Quantity | None) -> bool:
-    """Upstream crashes on a page size of zero; here it divides nothing."""
-    try:
-        page = parse_quantity(page_size).nanos
-    except InvalidQuantity:
-        return False
-    return page > 0 and (memory is None or memory.nanos % page == 0)
-
-
-def _claims(question: Question) -> Iterator[Issue]:
-    declared = [claim.name for claim in question.spec.claims]
-    seen: set[tuple[str, str]] = set()
-    for device in question.spec.claim_devices:
-        if device.claim_name not in declared:
-            yield question.issue(
-                STAGE,
-                Severity.ERROR,
-                "ClaimNotDeclared",
-                f"{device.path}.claimName",
-                device=device.name,
-                claim=device.claim_name,
-                near=nearest(device.claim_name, declared),
-            )
-        pair = (device.claim_name, device.request_name)
-        if pair in seen:
-            yield question.issue(
-                STAGE,
-                Severity.ERROR,
-                "ClaimRequestReused",
-                f"{device.path}.requestName",
-                claim=pair[0],
-                request=pair[1],
-            )
-        seen.add(pair)
-
-
-def _gates(question: Question) -> Iterator[Issue]:
-    """Gates that the VM's devices need; without a KubeVirt object nothing would run at all."""
-    needed = {
-        CLAIM_GATES[device.kind]: f"{device.path}.claimName"
-        for device in reversed(question.spec.claim_devices)
+    vmi: Mapping[str, Any] = {
+        "metadata": {"labels": spec.labels, "annotations": spec.annotations},
+        "spec": spec.vmi.plain(),
     }
-    if any(device.kind == "host-device" for device in question.spec.devices):
-        needed["HostDevices"] = question.spec.vmi_field("domain.devices.hostDevices")
-    read = question.snapshot.read(kinds.KUBEVIRTS)
-    if read is Read.EMPTY:
-        yield question.issue(STAGE, Severity.ERROR, "KubeVirtMissing")
-    elif not read.known and needed:
+    return mutate_and_judge(vmi, settings)
+
+
+def _refused(
+    question: Question, review: Review, but: frozenset[str] = frozenset()
+) -> Iterator[Issue]:
+    spec = question.spec
+    if spec.instancetype or spec.preference:
+        but |= FROM_ELSEWHERE
+    for cause, site in sites(review.causes):
+        if cause.rule not in but:
+            yield question.issue(
+                STAGE,
+                Severity.ERROR,
+                reason_of(cause),
+                document_path(spec, site.path),
+                (),
+                **site.params,
+            )
+
+
+def _empty_list(question: Question, settings: Settings) -> Iterator[Issue]:
+    """Templates are judged as they are written, where even an empty list needs the gate."""
+    spec, gate = question.spec, "HostDevices"
+    of_template = spec.ref.kind != "VirtualMachineInstance"
+    empty = of_template and spec.plain("domain.devices.hostDevices") == []
+    if empty and not settings.gates.on(gate):
+        path = spec.vmi_field("domain.devices.hostDevices")
+        yield question.issue(STAGE, Severity.ERROR, GATE_OFF, path, gate=gate, field="hostDevices")
+
+
+def _undecided(question: Question, read: Read) -> Iterator[Issue]:
+    """What hangs on a configuration that could not be read."""
+    causes = _review(question, _ALL_OFF).causes
+    gates = sorted({str(cause.params["gate"]) for cause in causes if reason_of(cause) == GATE_OFF})
+    depends = [f"the feature gates {', '.join(gates)}"] if gates else []
+    depends += [what for rule, what in CONFIGURED.items() if rule in {c.rule for c in causes}]
+    if depends:
         yield question.issue(
             STAGE,
             Severity.UNKNOWN,
             "KubeVirtUnreadable",
             state=state(read),
-            what=f"the feature gates {', '.join(sorted(needed))}",
+            what=" and ".join(depends),
         )
-    elif read.known:
-        gates = gates_of(question.snapshot.kubevirt)
-        for gate, path in sorted(needed.items()):
-            if not gates.on(gate):
-                yield question.issue(
-                    STAGE,
-                    Severity.ERROR,
-                    "FeatureGateOff",
-                    path,
-                    gate=gate,
-                    field=path.rpartition(".")[2],
-                )

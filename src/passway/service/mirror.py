@@ -101,13 +101,12 @@ class Mirror:
 
     async def _watch(self, kind: Kind, version: str) -> None:
         async for event in self._cluster.watch(kind, version):
-            decoded = decode_object(event.object)
-            if event.type == "BOOKMARK" or decoded is None:
+            if event.type == "BOOKMARK":  # names no object
                 continue
             if event.type == "DELETED":
                 meta = event.object["metadata"]
                 self._state.delete(kind, meta.get("namespace"), meta["name"])
-            else:
+            elif decoded := decode_object(event.object):
                 self._state.apply(kind, decoded[1])
 
     def _mark(self, kind: Kind, read: Read) -> None:

@@ -1,8 +1,7 @@
 """The launcher pod of a defaulted VMI, as the scheduler sees it.
 
-The VMI that is rendered is the one that KubeVirt's own webhook made (`defaultedSpec`); what that
-webhook does is judged by vmi-admission. Its two annotations are added here, since these vectors do
-not hold them. Quantities are compared by value.
+The whole chain from the user's VMI: KubeVirt's defaults, then the rendering. The defaulted spec of
+the vectors is not looked at; vmi-admission judges it. Quantities are compared by value.
 """
 
 from typing import Any
@@ -11,9 +10,10 @@ import msgspec
 from tests.conformance.difference import Difference
 
 from passway.cluster.records import Configuration, KubeVirt, KubeVirtSpec, Meta
-from passway.kubevirt.bridge import webhook_annotations
 from passway.kubevirt.container import Container
+from passway.kubevirt.defaults import Refused, default
 from passway.kubevirt.launch import Launch, render
+from passway.kubevirt.settings import settings_of
 from passway.kubevirt.surroundings import Surroundings, surroundings
 from passway.model.quantity import Quantity, parse_quantity
 
@@ -32,9 +32,11 @@ def differences(case: dict) -> list[Difference]:
     """What differs from KubeVirt."""
     given, expected = case["input"], case["expected"]
     around = _surroundings(given)
-    launch = render(_vmi(given, expected, around), around, given["clusterArchitecture"])
     wanted = _wanted(expected)
-    got = _got(launch)
+    try:
+        got = _got(render(_vmi(given), around, given["clusterArchitecture"]))
+    except Refused as refused:
+        got = {"mutationError": refused.rule}
     return [
         Difference(f"expected.{path}", _plain(wanted.get(path)), _plain(got.get(path)))
         for path in sorted(wanted.keys() | got.keys())
@@ -55,20 +57,20 @@ def _surroundings(given: dict) -> Surroundings:
     )
 
 
-def _vmi(given: dict, expected: dict, around: Surroundings) -> dict:
-    metadata = given["vmi"].get("metadata") or {}
-    vmi = {
-        "metadata": {"name": "vm", **metadata, "namespace": "ns"},
-        "spec": expected.get("defaultedSpec") or given["vmi"]["spec"],
-    }
-    added = webhook_annotations(vmi, around.gates, given.get("kubevirtAnnotations") or {})
-    annotations = {**(metadata.get("annotations") or {}), **added}
-    return {**vmi, "metadata": {**vmi["metadata"], "annotations": annotations}}
+def _vmi(given: dict) -> dict:
+    metadata = {"name": "vm", **(given["vmi"].get("metadata") or {}), "namespace": "ns"}
+    settings = settings_of(
+        given["config"],
+        given["clusterArchitecture"],
+        annotations=given.get("kubevirtAnnotations"),
+    )
+    return default({**given["vmi"], "metadata": metadata}, settings)
 
 
 def _wanted(expected: dict) -> dict[str, Any]:
-    if "panic" in expected:
-        return {"panic": expected["panic"]}
+    for outcome in ("mutationError", "panic"):
+        if outcome in expected:
+            return {outcome: expected[outcome]}
     if "error" in expected:
         return {key: expected[key] for key in ("error", "memoryOverheadBytes")}
     found = {key: value for key, value in expected.items() if key != "defaultedSpec" and value}

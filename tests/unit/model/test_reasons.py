@@ -151,3 +151,10 @@ def test_the_subject_and_the_path_of_the_issue_are_params_too():
         params={"resource": "a.b/gpu"},
     )  # fmt: skip
     assert render(gone).message.startswith("lab/vm is stopped and asks for a.b/gpu")
+
+
+def test_a_choice_is_joined_with_or():
+    issue = Issue(
+        "UnknownField", Stage.MANIFEST, Severity.ERROR, params={"field": "x", "near": ("a", "b")}
+    )
+    assert render(issue).message.endswith("did you mean a or b?")

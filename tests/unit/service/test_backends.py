@@ -13,6 +13,7 @@ from tests.builders import (
     kubevirt,
     namespace,
     node,
+    obj,
     pci,
     pod,
     vm,
@@ -36,6 +37,7 @@ from passway.service.audit import MemoryAudit
 from passway.service.backend import SnapshotBackend
 from passway.service.cluster_backend import ClusterBackend
 from passway.service.mirror import Mirror
+from passway.service.ports import WatchEvent
 
 A10 = permit_of("pci", GPU, selector="10de:2236")
 LISTED = {"pciHostDevices": [pci("10DE:2236", GPU)]}
@@ -123,6 +125,8 @@ async def test_permits_name_their_keeper():
     ]
     absent = await backend(kubevirt()).permits()
     assert (absent.enforced, absent.items) == (False, ())
+    owner = obj("hco.kubevirt.io/v1", "HyperConverged", "hco", "kubevirt")
+    assert (await backend(kubevirt({}), owner).permits()).owner.kind == "HyperConverged"
     nothing = await backend().permits()
     assert (nothing.enforced, nothing.owner) == (None, None)
 
@@ -308,6 +312,35 @@ async def test_a_history_that_is_gone_is_listed_again():
         for index in range(5):
             small.load([node(f"b{index}")])
         await until(lambda: len(mirror.snapshot().nodes) == 6)
+
+
+class Bookmarking(MemoryCluster):
+    """Sends a bookmark before every event, and an object of another kind after it."""
+
+    listed = 0
+
+    async def list(self, kind, namespace=None):
+        self.listed += kind == kinds.NODES
+        return await super().list(kind, namespace)
+
+    async def watch(self, kind, resource_version):
+        async for event in super().watch(kind, resource_version):
+            yield WatchEvent("BOOKMARK", {"apiVersion": "v1", "kind": kind.kind, "metadata": {}})
+            yield event
+            yield WatchEvent(
+                "ADDED", {"apiVersion": "v9", "kind": "Odd", "metadata": {"name": "o"}}
+            )
+
+
+async def test_bookmarks_are_no_objects():
+    cluster_ = Bookmarking(OBJECTS)
+    async with Mirror(cluster_, relist_s=0.01) as mirror:
+        await mirror.ready(10)
+        await cluster_.create(kinds.NODES, node("b"))
+        await until(lambda: set(mirror.snapshot().nodes) == {"a", "b"})
+        await cluster_.create(kinds.NODES, node("c"))
+        await until(lambda: set(mirror.snapshot().nodes) == {"a", "b", "c"})
+    assert cluster_.listed == 1
 
 
 async def test_objects_of_unread_kinds_are_no_error():
