@@ -26,7 +26,6 @@ from passway.cluster.records import (
 )
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.admitted import completed, injected, limits_spec, pod_spec, with_defaults
-from passway.kubevirt.bridge import defaulted
 from passway.kubevirt.devices import EXTERNAL_INJECTION, attachment_key
 from passway.kubevirt.fields import Tree, mapping, present, text
 from passway.kubevirt.launch import Launch, render
@@ -38,6 +37,7 @@ from passway.kubevirt.node_rules import (
 )
 from passway.kubevirt.surroundings import Surroundings, surroundings
 from passway.kubevirt.traits import networks
+from passway.kubevirt.vmi import defaulted
 from passway.manifest.spec import MachineSpec
 
 POOL: Final = "k8s.v1.cni.cncf.io/resourceName"
@@ -133,8 +133,7 @@ def _prepared(spec: MachineSpec, snapshot: Snapshot) -> tuple[Surroundings, dict
         namespace_labels=_labels_of(snapshot, spec.namespace),
         quota_keys=frozenset().union(*hard),
     )
-    annotations = (kubevirt.metadata.annotations if kubevirt else None) or {}
-    vmi = defaulted(spec, around.configuration, around.gates, annotations)
+    vmi = defaulted(spec, kubevirt)
     if around.gates.on(EXTERNAL_INJECTION):
         return around, vmi
     return replace(around, attachments=_pools(vmi, snapshot, spec.namespace)), vmi

@@ -6,17 +6,15 @@ rules that need no configuration still hold, and what hangs on feature gates is 
 modelled is not guessed: an instance type that was not applied is unknown.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Iterator
+from typing import Final
 
 from passway.cluster import kinds, records
 from passway.cluster.snapshot import Read
 from passway.kubevirt.admission import Review, mutate_and_judge
-from passway.kubevirt.configuration import configuration_of
-from passway.kubevirt.gates import MODELLED, STATES, Gates, version_of
-from passway.kubevirt.settings import Settings, settings_of
+from passway.kubevirt.gates import MODELLED, STATES, Gates
+from passway.kubevirt.settings import Settings
+from passway.kubevirt.vmi import cluster_settings, vmi_of
 from passway.model.names import nearest
 from passway.model.verdict import Issue, Severity, Stage
 from passway.preflight.refusals import GATE_OFF, document_path, reason_of, sites
@@ -38,7 +36,7 @@ def judge(question: Question) -> Iterator[Issue]:
     if read is Read.EMPTY:
         yield question.issue(STAGE, Severity.ERROR, "KubeVirtMissing")
     if question.snapshot.kubevirt is not None:
-        settings = _settings(question)
+        settings = cluster_settings(question.snapshot.kubevirt)
         yield from _refused(question, _review(question, settings))
         yield from _empty_list(question, settings)
     else:
@@ -71,25 +69,9 @@ def _namespace(question: Question) -> Iterator[Issue]:
         )
 
 
-def _settings(question: Question) -> Settings:
-    kubevirt = question.snapshot.kubevirt
-    configuration = msgspec.to_builtins(configuration_of(kubevirt))
-    meta = kubevirt.metadata if kubevirt else None
-    return settings_of(
-        configuration,
-        version=version_of(kubevirt) or MODELLED,
-        annotations=meta.annotations if meta else None,
-    )
-
-
 def _review(question: Question, settings: Settings) -> Review:
     """The answer to the creation of this machine's VMI, whose schema the manifest has checked."""
-    spec = question.spec
-    vmi: Mapping[str, Any] = {
-        "metadata": {"labels": spec.labels, "annotations": spec.annotations},
-        "spec": spec.vmi.plain(),
-    }
-    return mutate_and_judge(vmi, settings)
+    return mutate_and_judge(vmi_of(question.spec), settings)
 
 
 def _refused(

@@ -3,14 +3,11 @@
 import pytest
 from tests.builders import GPU, T4, VF, attachment, cluster, kubevirt, machine, obj, quota, vm
 
-from passway.cluster.records import Configuration, Toleration
-from passway.kubevirt.bridge import defaulted
-from passway.kubevirt.compute import EVEN_PARITY
-from passway.kubevirt.gates import gates_of
+from passway.cluster.records import Toleration
 from passway.kubevirt.launch import Refusal
 from passway.kubevirt.launcher_pod import render_launcher
-from passway.kubevirt.surroundings import surroundings
 from passway.kubevirt.traits import vcpus
+from passway.kubevirt.vmi import defaulted
 
 MI = 2**20
 GI = 2**30
@@ -234,7 +231,7 @@ def test_the_cpu_request(options, configuration, thousandths):
 )
 def test_the_number_of_vcpus(cpu, given, expected):
     spec = machine(vm(cpu=cpu, domain={"resources": given}))
-    assert vcpus(defaulted(spec, Configuration(), gates_of(None), {})) == expected
+    assert vcpus(defaulted(spec, None)) == expected
 
 
 # -- memory ---------------------------------------------------------------------------------------
@@ -624,66 +621,23 @@ def test_the_order_in_which_requests_are_told():
     ]  # fmt: skip
 
 
-# -- the defaults that a launcher depends on --------------------------------------------------
+# -- a VMI that is refused for its networks -------------------------------------------------------
 
 
-def defaults(made, annotations=None, **configuration):
-    snapshot = cluster(kubevirt(**configuration))
-    around = surroundings(snapshot.kubevirt)
-    found = defaulted(machine(made), around.configuration, around.gates, annotations or {})
-    return found["metadata"]["annotations"], found["spec"]
-
-
-def test_what_is_given_stays_as_it_is():
-    made = vm(
-        cpu={"sockets": 2, "model": "EPYC"},
-        domain={"machine": {"type": "pc-q35-9.0"}, **resources({"cpu": "1"})},
-        architecture="amd64",
-    )
-    _, spec = defaults(made, cpuModel="Haswell", cpuRequest="2")
-    domain = spec["domain"]
-    assert domain["machine"] == {"type": "pc-q35-9.0"}
-    assert domain["cpu"] == {"sockets": 2, "model": "EPYC"}
-    assert domain["resources"]["requests"] == {"cpu": "1"}
-    assert domain["memory"] == {"guest": "4Gi"}
-
-
-def test_the_models_of_machine_and_cpu():
-    _, spec = defaults(vm(architecture="s390x"), cpuModel="gen16a")
-    assert spec["domain"]["machine"]["type"] == "s390-ccw-virtio"
-    assert spec["domain"]["cpu"]["model"] == "gen16a"
-    _, spec = defaults(vm(architecture="riscv64"))
-    assert spec["domain"]["machine"]["type"] == ""
-
-
-def test_annotations_of_the_webhook():
-    parity = {EVEN_PARITY: "x"}
-    isolated = vm(cpu={"cores": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True})
-    version = {"kubevirt.io/pci-topology-version": "v3"}
-    assert defaults(vm(), parity, gates=["AlignCPUs"])[0] == version
-    assert defaults(isolated, parity)[0] == version
-    assert defaults(isolated, {}, gates=["AlignCPUs"])[0] == version
-    assert defaults(isolated, parity, gates=["AlignCPUs"])[0] == {**version, **parity}
-    assert defaults(vm(architecture="s390x"))[0] == {}
+@pytest.mark.parametrize(
+    "network",
+    [{"permitBridgeInterfaceOnPodNetwork": False}, {"defaultNetworkInterface": "slirp"}],
+)
+def test_a_vmi_that_is_refused_for_its_networks_still_has_a_launcher(network):
+    bare = vm(gpus=[GPU], devices={"interfaces": []}, networks=[])
+    found = launcher(bare, network=network)
+    assert found.requests[GPU] == 1
+    assert "devices.kubevirt.io/tun" not in found.requests
+    assert "devices.kubevirt.io/tun" in launcher(bare).requests
 
 
 def test_the_manifest_is_not_touched():
     spec = machine(vm())
     before = spec.vmi.plain()
-    defaulted(spec, Configuration(), gates_of(None), {})
+    defaulted(spec, None)
     assert spec.vmi.plain() == before
-
-
-def test_an_empty_spec_gets_all_defaults():
-    made = obj(
-        "kubevirt.io/v1",
-        "VirtualMachineInstance",
-        "vm",
-        "default",
-        spec={"domain": {"devices": {}}},
-    )
-    found = defaulted(machine(made), Configuration(), gates_of(None), {})["spec"]
-    assert found["networks"] == [{"name": "default", "pod": {}}]
-    assert found["domain"]["cpu"] == {
-        "model": "host-model", "sockets": 1, "cores": 1, "threads": 1,
-    }  # fmt: skip
