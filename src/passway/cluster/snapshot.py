@@ -57,13 +57,21 @@ class Snapshot:
     """Device resource or hugepage size -> the nodes whose capacity or allocatable names it."""
     objects: Mapping[str, Mapping[Key, Any]] = field(default_factory=dict)
     reads: Mapping[str, Read] = field(default_factory=dict)
+    """Kind (plural) -> how its reading went; ask `read`, which also tells empty ones."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Kind (plural) -> resourceVersion of the last event or list."""
     at: str | None = None
     """The moment that ages are judged at (RFC 3339, UTC)."""
 
     def read(self, kind: Kind) -> Read:
-        return self.reads.get(kind.plural, Read.UNREAD)
+        """What is known of the kind; *empty* is a kind that was read and has no objects."""
+        read = self.reads.get(kind.plural, Read.UNREAD)
+        return Read.EMPTY if read is Read.READ and not self._filled(kind) else read
+
+    def _filled(self, kind: Kind) -> bool:
+        if kind is kinds.PODS:
+            return bool(self.usage or self.pending)
+        return bool(self.nodes if kind is kinds.NODES else self.objects.get(kind.plural))
 
     def all(self, kind: Kind, record: type[R]) -> Mapping[Key, R]:
         """The objects of a kind; `record` is the type its table entry names."""

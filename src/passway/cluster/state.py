@@ -96,16 +96,11 @@ class ClusterState:
                 guarded=maps.get("guarded", {}),
                 advertisers=maps.get("advertisers", {}),
                 objects={plural: maps[plural] for plural in _WHOLE if maps.get(plural)},
-                reads={plural: self._read(plural) for plural in self._reads},
+                reads=dict(self._reads),
                 versions=dict(self._versions),
                 at=at,
             )
         return self._snapshot
-
-    def _read(self, plural: str) -> Read:
-        read = self._reads[plural]
-        filled = bool(self._pods if plural == kinds.PODS.plural else self._maps.get(plural))
-        return Read.EMPTY if read is Read.READ and not filled else read
 
     # -- writing --------------------------------------------------------------------------------
 
