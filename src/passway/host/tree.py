@@ -57,11 +57,13 @@ class Found:
 class HostTree:
     """An immutable tree of files; every question takes a path and follows links on the way."""
 
-    __slots__ = ("_entries", "_top")
+    __slots__ = ("_entries", "_top", "left_out")
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, entries: Mapping[str, Entry], left_out: Iterable[str] = ()) -> None:
         self._entries = dict(entries)
         self._top = _Folder()
+        self.left_out: Final = tuple(left_out)
+        """What is there, but could not be read."""
         for path, entry in self._entries.items():
             _put(self._top, path, entry)
 
