@@ -26,7 +26,7 @@ _SHOWN = 3
     "discover",
     examples=(
         "passway discover --root / --permit kubevirt.yaml",
-        "kubectl get kubevirt -n kubevirt kubevirt -o yaml | passway discover --root /host --permit -",
+        "kubectl get kubevirt -A -o yaml | passway discover --root /host --permit -",
     ),
 )
 @click.option(

@@ -571,7 +571,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "HostFilesUnread",
         "Files of the host could not be read",
-        "{count:file} of the host could not be read ({files}); what depends on that is missing",
+        "{count:file} of the host could not be read ({files}); what needs them is missing",
         "Run it as root, or on a copy of the files that root made.",
     ),
     Reason(
