@@ -36,7 +36,7 @@ coverage: setup
 	rm -f .coverage .coverage.*
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95 --skip-covered
-	$(BIN)/coverage report --fail-under=100 --include='src/passway/model/*,src/passway/manifest/*,src/passway/cluster/*,src/passway/scheduler/*,src/passway/kubevirt/*,src/passway/preflight/*,src/passway/plan/*'
+	$(BIN)/coverage report --fail-under=100 --include='src/passway/model/*,src/passway/manifest/*,src/passway/cluster/*,src/passway/scheduler/*,src/passway/kubevirt/*,src/passway/host/*,src/passway/preflight/*,src/passway/plan/*'
 
 bench: setup
 	$(BIN)/python -m benchmarks.startup

@@ -556,6 +556,19 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "Keep one entry for each selector.",
     ),
     Reason(
+        "MediatedSelectorNamesDirectory",
+        "The selector is the directory of an mdev type, not its name",
+        '"{selector}", which "{resource}" selects, is the directory of an mdev type; KubeVirt '
+        "compares with the type's name, which is {names:or}",
+        "Set mdevNameSelector to the name: {names:or}.",
+    ),
+    Reason(
+        "HostFilesUnread",
+        "Files of the host could not be read",
+        "{count:file} of the host could not be read ({files}); what needs them is missing",
+        "Run it as root, or on a copy of the files that root made.",
+    ),
+    Reason(
         "UnhealthyUnits",
         "Units that cannot be used",
         '"{resource}" on {nodes}: {count:unit} of {capacity} not allocatable',

@@ -260,6 +260,44 @@ class DrainImpact(Document, frozen=True, kw_only=True):
     items: tuple[ImpactDocument, ...]
 
 
+class UsbDocument(Document, frozen=True, kw_only=True):
+    """A USB device; `id` is `vendor:product-bus:device`."""
+
+    id: str
+    device_path: str
+
+
+class DiscoveredDevice(Document, frozen=True, kw_only=True):
+    """One entry of a plugin. `id` is what the kubelet counts; for PCI and mdev an IOMMU group."""
+
+    id: str
+    health: Literal["Healthy"]
+    numa_node: int | None = None
+    pci_address: str | None = None
+    uuid: str | None = None
+    usb: tuple[UsbDocument, ...] = ()
+
+
+class PluginDocument(Document, frozen=True, kw_only=True):
+    """A device plugin and, but for USB, what its Allocate gives when all ids are asked for."""
+
+    resource_name: str
+    kind: Literal["pci", "mdev", "usb"]
+    devices: tuple[DiscoveredDevice, ...]
+    env: dict[str, str] = {}
+    device_nodes: tuple[str, ...] = ()
+    allocate_error: str | None = None
+
+
+class DiscoveryReport(Document, frozen=True, kw_only=True):
+    """What KubeVirt's device plugins on a host would advertise."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["DiscoveryReport"] = "DiscoveryReport"
+    items: tuple[PluginDocument, ...]
+    issues: tuple[IssueDocument, ...] = ()
+
+
 class PermitChange(Document, frozen=True, kw_only=True):
     """A change of the permitted list: what it does, and whether it was written."""
 
