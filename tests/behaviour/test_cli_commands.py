@@ -352,7 +352,7 @@ def test_three_reasons_at_once():
         "error: <stdin>:22:15: ResourceExhausted: ",
         "warning: <stdin>:21:15: PinnedToNode: ",
         "stages: admission pass, permission fail, quota pass, networks fail, ",
-        "not checked here: kubelet, host, launcher",
+        "not checked here: kubelet, host",
         "11 more nodes lack intel.com/QAT_4XXX_VF",
     ):
         assert f"\n{line}" in found

@@ -90,6 +90,11 @@ RUNTIME_CLASSES: Final = _kind(
     "RuntimeClass", "runtimeclasses", "node.k8s.io", "v1", r.RuntimeClass, namespaced=False
 )
 
+RESOURCE_CLAIMS: Final = _kind("ResourceClaim", "resourceclaims", _DRA, "v1", r.ResourceClaim)
+CLAIM_TEMPLATES: Final = _kind(
+    "ResourceClaimTemplate", "resourceclaimtemplates", _DRA, "v1", r.ResourceClaimTemplate
+)
+
 ALL: Final[tuple[Kind, ...]] = (
     NODES, PODS, NAMESPACES, QUOTAS, LIMIT_RANGES, VOLUME_CLAIMS, VOLUMES,
     _kind("PriorityClass", "priorityclasses", "scheduling.k8s.io", "v1", r.PriorityClass,
@@ -113,8 +118,7 @@ ALL: Final[tuple[Kind, ...]] = (
     _kind("NodeResourceTopology", "noderesourcetopologies", "topology.node.k8s.io", "v1alpha2",
          r.Named, namespaced=False),
     DEVICE_CLASSES,
-    _kind("ResourceClaim", "resourceclaims", _DRA, "v1", r.Named),
-    _kind("ResourceClaimTemplate", "resourceclaimtemplates", _DRA, "v1", r.Named),
+    RESOURCE_CLAIMS, CLAIM_TEMPLATES,
     _kind("ResourceSlice", "resourceslices", _DRA, "v1", r.Named, namespaced=False),
 )  # fmt: skip
 

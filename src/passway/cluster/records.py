@@ -454,3 +454,52 @@ class DeviceClassSpec(Record, frozen=True):
 class DeviceClass(Record, frozen=True):
     metadata: Meta
     spec: DeviceClassSpec | None = None
+
+
+class ExactRequest(Record, frozen=True):
+    count: int | None = None
+    allocation_mode: str | None = None
+
+
+class DeviceRequest(Record, frozen=True):
+    """`exactly` holds the fields since v1beta2; before, they stood beside the name."""
+
+    name: str
+    exactly: ExactRequest | None = None
+    first_available: tuple[Any, ...] | None = None
+    count: int | None = None
+    allocation_mode: str | None = None
+
+    @property
+    def many(self) -> bool:
+        """More than one device may come of it."""
+        wanted = self.exactly or self
+        return (wanted.count or 1) > 1 or wanted.allocation_mode == "All"
+
+
+class DeviceClaim(Record, frozen=True):
+    requests: tuple[DeviceRequest, ...] | None = None
+
+
+class ResourceClaimSpec(Record, frozen=True):
+    devices: DeviceClaim | None = None
+
+
+class ResourceClaim(Record, frozen=True):
+    metadata: Meta
+    spec: ResourceClaimSpec | None = None
+
+
+class ClaimTemplateSpec(Record, frozen=True):
+    spec: ResourceClaimSpec | None = None
+
+
+class ResourceClaimTemplate(Record, frozen=True):
+    metadata: Meta
+    spec: ClaimTemplateSpec | None = None
+
+
+def requests_of(spec: ResourceClaimSpec | None) -> tuple[DeviceRequest, ...]:
+    """The requests of a claim's spec."""
+    devices = spec.devices if spec else None
+    return (devices.requests if devices else None) or ()

@@ -516,6 +516,41 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "Set topologyManagerPolicy on the nodes as you intend it and look at the pod's events "
         "after the start.",
     ),
+    # -- launcher ---------------------------------------------------------------------------
+    Reason(
+        "DeviceCountDiffers",
+        "A resource is asked for another number of times than devices name it",
+        "{resource} is set to {given} here, but {devices:device} of the VM name it: the launcher "
+        "gets as many as are set and fails on the difference",
+        "Remove it from domain.resources; KubeVirt counts the devices itself.",
+    ),
+    Reason(
+        "DeviceForContainers",
+        "A resource that plugins for containers serve",
+        "{resource} usually comes from a plugin for containers, which does not tell KubeVirt the "
+        "addresses of the devices: the launcher then fails to find them",
+        "Use the resource of a plugin for VMs (KubeVirt's own, or the vendor's for KubeVirt).",
+    ),
+    Reason(
+        "ClaimRequestMissing",
+        "The claim has no such request",
+        'device "{device}" names the request "{request}", which {claim} does not have',
+        "Name one of the requests of the claim.",
+    ),
+    Reason(
+        "RequestPrioritized",
+        "KubeVirt cannot use a prioritized list",
+        'the request "{request}" of {claim} is a list of alternatives (firstAvailable), whose '
+        "device KubeVirt does not find",
+        "Use a request with exactly one device class.",
+    ),
+    Reason(
+        "RequestHasManyDevices",
+        "A request with several devices",
+        'the request "{request}" of {claim} may give several devices; KubeVirt takes exactly one '
+        "for each request",
+        "Set its count to 1, and use one request for each device.",
+    ),
     # -- lifecycle --------------------------------------------------------------------------
     Reason(
         "PinnedToNode",

@@ -20,7 +20,7 @@ from passway.model.verdict import Fits, Ref, Verdict
 from passway.preflight import quota
 from passway.preflight.stage import Question
 from passway.preflight.supply import holder_of
-from passway.preflight.walk import check, launcher
+from passway.preflight.walk import check, launcher_of
 
 Effect = Literal["stops", "migrates", "blocks", "external"]
 ROOM_SHOWN: Final = 10
@@ -56,7 +56,7 @@ def fit(spec: MachineSpec, snapshot: Snapshot) -> Fit:
     """
     verdict = check(spec, snapshot, replicas=1)
     nodes = verdict.places or 0
-    question = Question(spec, launcher(spec, snapshot), snapshot, 1)
+    question = Question(spec, launcher_of(spec, snapshot), snapshot, 1)
     left = _by_quota(question)
     by_quota = min(left.values()) if left else None
     refused = verdict.fits is Fits.NO

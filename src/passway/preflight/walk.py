@@ -1,7 +1,7 @@
 """The walk: every stage, in order, even after a failure.
 
 Owns the order of the stages and the rule from their issues to the verdict. Stages that have no
-source here (kubelet, host and launcher, until something reports about hosts) are `not_checked`,
+source here (kubelet and host, until something reports about hosts) are `not_checked`,
 which never changes the answer.
 """
 
@@ -13,7 +13,16 @@ from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.launcher_pod import LauncherPod, render_launcher
 from passway.manifest.spec import MachineSpec
 from passway.model.verdict import Issue, Outcome, Stage, StageResult, Verdict, fits_of, outcome_of
-from passway.preflight import admission, claims, lifecycle, networks, permission, quota, scheduling
+from passway.preflight import (
+    admission,
+    claims,
+    launcher,
+    lifecycle,
+    networks,
+    permission,
+    quota,
+    scheduling,
+)
 from passway.preflight.placement import place
 from passway.preflight.stage import Judge, Question
 
@@ -24,13 +33,14 @@ JUDGES: Final[Mapping[Stage, Judge]] = MappingProxyType(
         Stage.QUOTA: quota.judge,
         Stage.NETWORKS: networks.judge,
         Stage.CLAIMS: claims.judge,
+        Stage.LAUNCHER: launcher.judge,
         Stage.LIFECYCLE: lifecycle.judge,
     }
 )
 STAGES: Final = tuple(stage for stage in Stage if stage is not Stage.MANIFEST)
 
 
-def launcher(spec: MachineSpec, snapshot: Snapshot) -> LauncherPod:
+def launcher_of(spec: MachineSpec, snapshot: Snapshot) -> LauncherPod:
     """The launcher pod of a machine on this cluster, its virtual functions included."""
     return render_launcher(spec, snapshot, networks.functions(spec, snapshot))
 
@@ -71,7 +81,7 @@ def check(
     spec: MachineSpec, snapshot: Snapshot, *, replicas: int | None = None, expand: bool = False
 ) -> Verdict:
     """`preflight` on the launcher that KubeVirt would make of the machine."""
-    return preflight(spec, launcher(spec, snapshot), snapshot, replicas=replicas, expand=expand)
+    return preflight(spec, launcher_of(spec, snapshot), snapshot, replicas=replicas, expand=expand)
 
 
 def _result(stage: Stage, issues: tuple[Issue, ...] | None) -> StageResult:

@@ -1,0 +1,110 @@
+"""Stage 9: what would fail after scheduling, when the launcher builds the domain.
+
+Judged on what can be seen before: the claims that devices name must give one device for each
+request, a resource must be asked for as often as devices name it, and it should come from a plugin
+that tells KubeVirt the addresses. Source: kubevirt pkg/virt-launcher/virtwrap/device/hostdevice
+(gpu, generic, dra) and pkg/dra.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from passway.cluster import kinds, records
+from passway.kubevirt.permitted import permitted_of
+from passway.manifest.spec import ClaimReference
+from passway.model.devices import ClaimDevice
+from passway.model.quantity import quantity
+from passway.model.verdict import Issue, Ref, Severity, Stage
+from passway.preflight.stage import Question
+
+STAGE: Final = Stage.LAUNCHER
+FOR_CONTAINERS: Final = frozenset(
+    {"nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu", "gpu.intel.com/i915",
+     "gpu.intel.com/xe"}
+)  # fmt: skip
+"""Names that the vendors' plugins for containers use; they set no variable of KubeVirt's."""
+MIG: Final = "nvidia.com/mig-"
+
+
+def judge(question: Question) -> Iterator[Issue]:
+    """The issues of this stage."""
+    yield from _counts(question)
+    yield from _plugins(question)
+    declared = {claim.name: claim for claim in reversed(question.spec.claims)}
+    for device in question.spec.claim_devices:
+        if device.claim_name in declared:  # else admission refuses it
+            yield from _claim(question, device, declared[device.claim_name])
+
+
+def _counts(question: Question) -> Iterator[Issue]:
+    """What the VM itself writes for a resource replaces KubeVirt's count of its devices."""
+    spec = question.spec
+    names = [device.resource_name for device in spec.plugin_devices]
+    for resource in sorted(set(names)):
+        for field, given in (("requests", spec.requests), ("limits", spec.limits)):
+            count = quantity(names.count(resource))
+            if resource in given and given[resource] != count:
+                yield question.issue(
+                    STAGE,
+                    Severity.ERROR,
+                    "DeviceCountDiffers",
+                    spec.vmi_field(f'domain.resources.{field}["{resource}"]'),
+                    resource=resource,
+                    given=given[resource],
+                    devices=names.count(resource),
+                )
+
+
+def _plugins(question: Question) -> Iterator[Issue]:
+    permitted = permitted_of(question.snapshot.kubevirt) or ()
+    own = {permit.resource_name for permit in permitted if not permit.external}
+    for device in question.spec.plugin_devices:
+        name = device.resource_name
+        if name not in own and (name in FOR_CONTAINERS or name.startswith(MIG)):
+            path = f"{device.path}.deviceName"
+            yield question.issue(
+                STAGE, Severity.WARNING, "DeviceForContainers", path, resource=name
+            )
+
+
+def _claim(question: Question, device: ClaimDevice, claim: ClaimReference) -> Iterator[Issue]:
+    kind = kinds.CLAIM_TEMPLATES if claim.template_name else kinds.RESOURCE_CLAIMS
+    yield from question.unread(STAGE, kind, f"the request of device {device.name}")
+    found = _requests(question, claim)
+    if found is None:
+        return  # the claims stage says so
+    subject = Ref(kind.kind, claim.template_name or claim.claim_name or "", question.spec.namespace)
+    request = next((item for item in found if item.name == device.request_name), None)
+    reason = "ClaimRequestMissing" if request is None else _unusable(request)
+    if reason:
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            reason,
+            f"{device.path}.requestName",
+            device=device.name,
+            claim=subject,
+            request=device.request_name,
+        )
+
+
+def _unusable(request: records.DeviceRequest) -> str:
+    """Why KubeVirt cannot use the request; empty where it can."""
+    if request.first_available:
+        return "RequestPrioritized"
+    return "RequestHasManyDevices" if request.many else ""
+
+
+def _requests(
+    question: Question, claim: ClaimReference
+) -> tuple[records.DeviceRequest, ...] | None:
+    """The requests of the claim or template; None where there is no such object."""
+    snapshot, namespace = question.snapshot, question.spec.namespace
+    if claim.template_name:
+        templates = snapshot.all(kinds.CLAIM_TEMPLATES, records.ResourceClaimTemplate)
+        template = templates.get((namespace, claim.template_name))
+        spec = template.spec.spec if template and template.spec else None
+        return records.requests_of(spec) if template else None
+    claims = snapshot.all(kinds.RESOURCE_CLAIMS, records.ResourceClaim)
+    found = claims.get((namespace, claim.claim_name or ""))
+    return records.requests_of(found.spec) if found else None

@@ -1,0 +1,101 @@
+"""What the launcher stage says in advance."""
+
+import pytest
+from tests.builders import GPU, ask, kubevirt, node, obj, pci, reasons, vm
+
+from passway.cluster import kinds
+from passway.model.reasons import render
+from passway.model.verdict import Fits, Severity
+
+NODE = node("a", {GPU: 8, "nvidia.com/gpu": 8, "nvidia.com/mig-1g.5gb": 7})
+
+
+def issue(verdict, reason):
+    (found,) = [item for item in verdict.issues if item.reason == reason]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ({"requests": {GPU: "1"}, "limits": {GPU: "1"}}, ["DeviceCountDiffers"] * 2),
+        ({"requests": {GPU: "2"}, "limits": {GPU: "2"}}, []),
+        ({}, []),
+    ],
+)
+def test_a_count_of_the_vms_own_replaces_kubevirts(resources, expected):
+    made = vm(gpus=[GPU, GPU], domain={"resources": resources})
+    verdict = ask(made, kubevirt(), NODE)
+    assert [item for item in reasons(verdict) if item.startswith("DeviceCount")] == expected
+    if expected:
+        found = next(item for item in verdict.issues if item.reason == "DeviceCountDiffers")
+        assert f"{GPU} is set to 1 here, but 2 devices of the VM name it" in render(found).message
+
+
+@pytest.mark.parametrize("name", ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb"])
+def test_names_of_plugins_for_containers(name):
+    verdict = ask(vm(gpus=[name]), kubevirt(), NODE)
+    assert (verdict.fits, reasons(verdict)) == (Fits.YES, ["DeviceForContainers"])
+    assert issue(verdict, "DeviceForContainers").severity is Severity.WARNING
+    own = kubevirt({"pciHostDevices": [pci("10DE:2236", name)]})
+    assert reasons(ask(vm(gpus=[name]), own, NODE)) == []
+    external = kubevirt({"pciHostDevices": [pci("10DE:2236", name, externalResourceProvider=True)]})
+    assert reasons(ask(vm(gpus=[name]), external, NODE)) == ["DeviceForContainers"]
+
+
+def claiming(*, template=False):
+    made = vm(devices={"gpus": [{"name": "g", "claimName": "c", "requestName": "one"}]})
+    field = "resourceClaimTemplateName" if template else "resourceClaimName"
+    made["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "c", field: "claim"}]
+    return made
+
+
+def claim(*requests, template=False):
+    spec = {"devices": {"requests": list(requests)}}
+    kind = "ResourceClaimTemplate" if template else "ResourceClaim"
+    return obj(
+        "resource.k8s.io/v1", kind, "claim", "default", spec={"spec": spec} if template else spec
+    )
+
+
+@pytest.mark.parametrize("template", [False, True])
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ({"name": "one", "exactly": {"deviceClassName": "gpus"}}, []),
+        ({"name": "one", "exactly": {"count": 1}}, []),
+        ({"name": "one", "exactly": {"count": 2}}, ["RequestHasManyDevices"]),
+        ({"name": "one", "exactly": {"allocationMode": "All"}}, ["RequestHasManyDevices"]),
+        ({"name": "one", "count": 2}, ["RequestHasManyDevices"]),
+        ({"name": "one", "firstAvailable": [{"name": "a"}]}, ["RequestPrioritized"]),
+        ({"name": "two", "exactly": {}}, ["ClaimRequestMissing"]),
+    ],
+)
+def test_a_request_must_give_one_device(template, request_, expected):
+    verdict = ask(claiming(template=template), kubevirt(), NODE, claim(request_, template=template))
+    assert reasons(verdict) == ["ClaimsNotJudged", *expected]
+    assert verdict.fits is (Fits.NO if expected else Fits.UNKNOWN)
+    for item in expected:
+        assert issue(verdict, item).path.endswith("gpus[0].requestName")
+
+
+@pytest.mark.parametrize("template", [False, True])
+def test_a_claim_without_requests_has_no_such_request(template):
+    bare = claim(template=template)
+    del bare["spec"]
+    verdict = ask(claiming(template=template), kubevirt(), NODE, bare)
+    assert "ClaimRequestMissing" in reasons(verdict)
+
+
+def test_claims_that_are_not_there_or_not_read_are_left_to_their_stage():
+    assert reasons(ask(claiming(), kubevirt(), NODE)) == ["ClaimsNotJudged"]
+    assert reasons(ask(claiming(template=True), kubevirt(), NODE)) == ["ClaimsNotJudged"]
+    unread = ask(claiming(), kubevirt(), NODE, unread=[kinds.RESOURCE_CLAIMS])
+    assert reasons(unread) == ["ClaimsNotJudged", "KindUnread"]
+
+
+def test_a_claim_that_the_vm_does_not_list_is_refused_by_admission_alone():
+    made = claiming()
+    made["spec"]["template"]["spec"]["resourceClaims"][0]["name"] = "other"
+    found = reasons(ask(made, kubevirt(), NODE, claim({"name": "x"})))
+    assert found == ["ClaimNotDeclared", "ClaimsNotJudged"]
