@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "get": Entry(_LOOK, "passway.cli.get:get", "List devices, nodes, vms, permits or pools."),
     "describe": Entry(_LOOK, "passway.cli.describe:describe", "All about a node, VM or device."),
     "tree": Entry(_LOOK, "passway.cli.tree:tree", "Nodes, their devices and who holds them."),
+    "render": Entry(_LOOK, "passway.cli.render:render", "What KubeVirt would make of a VM."),
     "permit": Entry(_CHANGE, "passway.cli.permits:permit", "Permit a device for VMs."),
     "unpermit": Entry(_CHANGE, "passway.cli.permits:unpermit", "Remove a device's permission."),
     "create": Entry(_CHANGE, "passway.cli.create:create", "Create a VM, after its preflight."),

@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn, Protocol, TypeVar, cast
 import msgspec
 
 from passway.cluster.snapshot import Snapshot
+from passway.kubevirt.hostdev import Environment
 from passway.kubevirt.permitted import Permit
 from passway.manifest.spec import MachineSpec
 from passway.manifest.vm import parse_manifest
@@ -27,7 +28,7 @@ from passway.preflight.questions import drain, fit
 from passway.preflight.redact import redact
 from passway.preflight.walk import check
 from passway.service import documents as d
-from passway.service import report
+from passway.service import rendering, report
 from passway.service.machines import machines
 from passway.service.mine import my_devices
 
@@ -158,6 +159,14 @@ class Reading(ABC):
             return report.fit(replace(found, verdict=self._shown(found.verdict)))
 
         return await _off_loop(text, count)
+
+    def host_devices(
+        self, text: str | bytes, file: str, namespace: str, environment: Environment
+    ) -> d.HostDevices:
+        """What the launcher of the only machine of a manifest would give libvirt."""
+        spec = one_machine(text, file, namespace)
+        self.admit(spec.namespace)
+        return rendering.host_devices(spec, environment)
 
     def verdicts(
         self,

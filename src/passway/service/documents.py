@@ -288,6 +288,36 @@ class MachineCreated(Document, frozen=True, kw_only=True):
     verdict: VerdictDocument
 
 
+class RenderError(Document, frozen=True, kw_only=True):
+    """Why KubeVirt would fail. `device` is where it stands in the spec; empty for the whole VM.
+
+    `looked_for`: the variables, files or fields that were read for it.
+    """
+
+    code: str
+    device: str
+    looked_for: tuple[str, ...]
+    message: str
+    hint: str
+
+
+class HostDeviceElement(Document, frozen=True, kw_only=True):
+    """A libvirt `<hostdev>` element; `device` is where its device stands in the spec."""
+
+    device: str | None
+    xml: str
+
+
+class HostDevices(Document, frozen=True, kw_only=True):
+    """What the launcher would give libvirt; with an `error` there are no elements."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["HostDevices"] = "HostDevices"
+    machine: MachineRef
+    elements: tuple[HostDeviceElement, ...]
+    error: RenderError | None = None
+
+
 class DevicePreflight(Document, frozen=True, kw_only=True):
     """`ok` is false exactly when an issue has severity error."""
 
@@ -349,5 +379,6 @@ class Problem(Document, frozen=True, kw_only=True):
 PUBLISHED: Final[tuple[type[Document], ...]] = (
     VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
     MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
+    HostDevices,
 )  # fmt: skip
 """The documents with a published JSON Schema."""
