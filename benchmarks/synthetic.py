@@ -27,6 +27,7 @@ def nodes(count: int, with_gpu: int) -> Iterator[dict[str, Any]]:
             "kubernetes.io/arch": "amd64",
             "kubernetes.io/hostname": f"node-{index:05}",
             "kubevirt.io/schedulable": "true",
+            "machine-type.node.kubevirt.io/q35": "true",
             "topology.kubernetes.io/zone": f"zone-{index % 3}",
         }
         yield {

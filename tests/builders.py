@@ -109,6 +109,7 @@ def node(
                 "kubernetes.io/hostname": name,
                 "kubevirt.io/schedulable": "true",
                 "kubevirt.io/cpumanager": "false",
+                "machine-type.node.kubevirt.io/q35": "true",
                 **(labels or {}),
             }
         },

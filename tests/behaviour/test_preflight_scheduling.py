@@ -473,3 +473,23 @@ def test_a_data_volume_that_does_not_exist_yet_is_not_placed():
 
 def test_the_manifest_is_parsed_like_any_other():
     assert machine(GPU_VM).plugin_devices[0].resource_name == GPU
+
+
+def test_a_label_that_kubevirt_avoids_keeps_the_vm_away_and_is_told():
+    obsolete = {"node-labeller.kubevirt.io/obsolete-host-model": "true"}
+    verdict = ask(GPU_VM, kubevirt(), node("a", {GPU: 1}, labels=obsolete), node("b"))
+    assert verdict.fits is Fits.NO
+    assert "no label node-labeller.kubevirt.io/obsolete-host-model" in words(
+        verdict, "NoNodeHasAll"
+    )
+    cpu = {"cores": 2, "model": "host-passthrough"}
+    other = vm(gpus=[GPU], cpu=cpu)
+    assert ask(other, kubevirt(), node("a", {GPU: 1}, labels=obsolete)).fits is Fits.YES
+
+
+def test_a_cpu_model_that_no_node_has():
+    verdict = ask(vm(cpu={"cores": 2, "model": "Turin"}), kubevirt(), node("a"))
+    assert words(verdict, "LabelMissing") == (
+        "no node has the label cpu-model.node.kubevirt.io/Turin=true, which KubeVirt requires "
+        "for this VM"
+    )

@@ -451,3 +451,91 @@ def test_devices_pin_a_vm_and_live_migrate_then_blocks_drains():
 
 def test_a_vm_without_devices_has_no_lifecycle_issue():
     assert ask(vm(evictionStrategy="LiveMigrate"), kubevirt(), NODE).issues == ()
+
+
+# -- limit ranges -----------------------------------------------------------------------------
+
+
+def limit_range(*items, namespace="default"):
+    return obj("v1", "LimitRange", "caps", namespace, spec={"limits": list(items)})
+
+
+def limited(**amounts):
+    return {"type": "Container", **amounts}
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        pytest.param(
+            limited(max={"memory": "2Gi"}),
+            "limit range caps: the maximum of memory for a Container is 2Gi, but compute would "
+            "have 4392Mi",
+            id="a maximum is a default limit too",
+        ),
+        pytest.param(
+            limited(default={"memory": "512Mi"}),
+            "limit range caps: the default limit of memory for a Container is 512Mi, but compute "
+            "would have 4392Mi",
+            id="a default below the request",
+        ),
+        pytest.param(
+            limited(min={"cpu": "10m"}),
+            "limit range caps: the minimum of cpu for a Container is 10m, but guest-console-log "
+            "would have 5m",
+            id="a minimum above a helper's request",
+        ),
+        pytest.param(
+            limited(min={"cpu": "20m", "memory": "1M"}),
+            "limit range caps: the minimum of cpu for a Container is 20m, but guest-console-log "
+            "would have 5m",
+            id="a minimum above its limit too",
+        ),
+        pytest.param(
+            {"type": "Pod", "max": {"memory": "4Gi"}},
+            "limit range caps: the maximum of memory for a Pod is 4Gi, but the pod would have "
+            "4640345792",
+            id="the whole pod",
+        ),
+        pytest.param(
+            {"type": "Pod", "max": {"example.com/none": "4"}},
+            "limit range caps: the maximum of example.com/none for a Pod is 4, but the pod would "
+            "have none",
+            id="a maximum needs a limit",
+        ),
+    ],
+)
+def test_a_limit_range_refuses_the_launcher(item, said):
+    verdict = ask(vm(), kubevirt(), NODE, limit_range(item))
+    assert verdict.fits is Fits.NO
+    assert words(verdict, "LimitRangeExceeded") == said
+
+
+def test_a_limit_range_is_told_where_the_vm_asks():
+    item = limited(max={"memory": "2Gi"})
+    found = issue(ask(vm(), kubevirt(), NODE, limit_range(item)), "LimitRangeExceeded")
+    assert found.path == "spec.template.spec.domain.memory"
+    assert found.stage is Stage.QUOTA
+    item = {"type": "Pod", "max": {GPU: "1"}}
+    two = ask(vm(gpus=[GPU, GPU]), kubevirt(), NODE, limit_range(item))
+    assert issue(two, "LimitRangeExceeded").path.endswith("gpus[0].deviceName")
+    assert reasons(ask(GPU_VM, kubevirt(), NODE, limit_range(item))) == []
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        limit_range(limited(max={"memory": "8Gi", "cpu": "8"}, min={"cpu": "1m"})),
+        limit_range(limited(max={"memory": "1Mi"}), namespace="other"),
+        limit_range({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}),
+        limit_range(),
+        obj("v1", "LimitRange", "caps", "default"),
+    ],
+)
+def test_limit_ranges_that_are_kept(found):
+    assert reasons(ask(vm(), kubevirt(), NODE, found)) == []
+
+
+def test_limit_ranges_that_may_not_be_listed_are_unknown():
+    assert reasons(ask(vm(), kubevirt(), NODE, forbidden=[kinds.LIMIT_RANGES])) == ["KindUnread"]
+    assert reasons(ask(vm(), kubevirt(), NODE, unread=[kinds.LIMIT_RANGES])) == []

@@ -86,12 +86,15 @@ MUTATING_WEBHOOKS: Final = _kind(
 DEVICE_CLASSES: Final = _kind(
     "DeviceClass", "deviceclasses", _DRA, "v1", r.DeviceClass, namespaced=False
 )
+RUNTIME_CLASSES: Final = _kind(
+    "RuntimeClass", "runtimeclasses", "node.k8s.io", "v1", r.RuntimeClass, namespaced=False
+)
 
 ALL: Final[tuple[Kind, ...]] = (
     NODES, PODS, NAMESPACES, QUOTAS, LIMIT_RANGES, VOLUME_CLAIMS, VOLUMES,
     _kind("PriorityClass", "priorityclasses", "scheduling.k8s.io", "v1", r.PriorityClass,
          namespaced=False),
-    _kind("RuntimeClass", "runtimeclasses", "node.k8s.io", "v1", r.RuntimeClass, namespaced=False),
+    RUNTIME_CLASSES,
     _kind("StorageClass", "storageclasses", "storage.k8s.io", "v1", r.StorageClass,
          namespaced=False),
     _kind("CSINode", "csinodes", "storage.k8s.io", "v1", r.Named, namespaced=False),

@@ -321,6 +321,13 @@ class MachineOptions(Record, frozen=True):
     disable_serial_console_log: dict[str, Any] | None = None
 
 
+class SupportContainer(Record, frozen=True):
+    """What the cluster sets for one kind of the launcher's helper containers."""
+
+    type: str = ""
+    resources: Resources | None = None
+
+
 class Configuration(Record, frozen=True):
     permitted_host_devices: dict[str, Any] | None = None
     developer_configuration: DeveloperConfiguration | None = None
@@ -335,6 +342,17 @@ class Configuration(Record, frozen=True):
     machine_type: str | None = None
     network: dict[str, Any] | None = None
     vm_rollout_strategy: str | None = None
+    support_container_resources: tuple[SupportContainer, ...] | None = None
+    default_runtime_class: str | None = None
+    auto_cpu_limit_namespace_label_selector: LabelSelector | None = msgspec.field(
+        name="autoCPULimitNamespaceLabelSelector", default=None
+    )
+
+    @property
+    def binding_plugins(self) -> dict[str, Any]:
+        """The network binding plugins by name."""
+        found = (self.network or {}).get("binding")
+        return found if isinstance(found, dict) else {}
 
 
 class KubeVirtSpec(Record, frozen=True):

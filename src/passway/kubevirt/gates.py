@@ -32,6 +32,8 @@ STATES: Final[dict[str, tuple[tuple[Version, State], ...]]] = {
     "VGPULiveMigration": (((1, 8), "Alpha"),),
     "ImageVolume": (((1, 9), "Beta"),),
     "AlignCPUs": (((0, 0), "Alpha"),),
+    "CrossArchitectureVirtualization": (((1, 9), "Alpha"),),
+    "HypervStrictCheck": (((0, 0), "Alpha"),),
     "PCINUMAAwareTopology": (((1, 6), "Alpha"),),
     "IOMMUFD": (((1, 9), "Alpha"),),
     "GraceIOVirtualization": (((1, 9), "Alpha"),),

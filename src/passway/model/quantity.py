@@ -135,6 +135,7 @@ def _scaled(mantissa: int, power: int) -> int:
     return _away(mantissa, int(10 ** min(-power, MAX_LENGTH + 1)))
 
 
+@lru_cache(maxsize=4096)
 def _canonical(nanos: int, format: Format) -> str:
     """The API server's printing: no fraction, the largest suffix that keeps the number whole."""
     if not nanos:

@@ -299,6 +299,14 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         (("overhead", "; {overhead} of the request are KubeVirt's own overhead"),),
     ),
     Reason(
+        "LimitRangeExceeded",
+        "A limit range of the namespace refuses the launcher",
+        "limit range {limit_range}: the {rule} of {resource} for a {kind} is {bound}, "
+        "but {containers} would have {amount}",
+        "Change the limit range, or what the VM asks for; KubeVirt's own containers and overhead "
+        "count too.",
+    ),
+    Reason(
         "QuotaKeyWithoutEffect",
         "A quota key that caps nothing",
         "quota {quota} has the key {key}, which Kubernetes ignores for extended resources",

@@ -11,13 +11,14 @@ from typing import Final
 from passway.cluster.amounts import HUGEPAGES, as_quantity, is_device
 from passway.cluster.records import Taint
 from passway.kubevirt.gates import gates_of
-from passway.kubevirt.launcher_pod import CPU_MANAGER
+from passway.kubevirt.node_rules import ARCHITECTURE, CPU_MANAGER, MACHINE
 from passway.model.verdict import Issue, NodeResult, Severity, Shortage, Some, Stage
 from passway.preflight import supply
 from passway.preflight.placement import demand_of, walk
 from passway.preflight.stage import Question
 from passway.preflight.volumes import claimed
 from passway.scheduler.filters import (
+    AVOIDED,
     CORDON,
     NODE_AFFINITY,
     NODE_SELECTOR,
@@ -56,9 +57,14 @@ def judge(question: Question, nodes: tuple[NodeResult, ...]) -> Iterator[Issue]:
 def _unlabelled(question: Question) -> Iterator[Issue]:
     """Labels that KubeVirt asks for and no node of the cluster has."""
     snapshot = question.snapshot
-    for key, value in question.pod.node_labels.items():
-        if any(node.labels.get(key) == value for node in snapshot.nodes.values()):
-            continue
+    missing = {
+        key: value
+        for key, value in question.pod.node_labels.items()
+        if not any(node.labels.get(key) == value for node in snapshot.nodes.values())
+    }
+    for key, value in missing.items():
+        if key.startswith(MACHINE) and ARCHITECTURE in missing:
+            continue  # machine types belong to an architecture
         if key == CPU_MANAGER:
             yield question.issue(
                 STAGE,
@@ -182,6 +188,8 @@ def _rule(question: Question, criterion: str) -> str:
     if criterion == NODE_SELECTOR:
         pairs = sorted(question.pod.node_selector.items())
         return f"nodeSelector {', '.join(f'{key}={value}' for key, value in pairs)}"
+    if criterion.startswith(AVOIDED):
+        return f"no label {criterion.removeprefix(AVOIDED)}"
     if criterion == VOLUMES:
         names = sorted(volume.claim_name or "" for volume in claimed(question))
         return f"where its volumes can be used ({', '.join(names)})"

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from passway.cluster.amounts import HUGEPAGES
+from passway.cluster.labels import matches_selector
 from passway.cluster.records import PodAffinityTerm
 from passway.cluster.snapshot import Snapshot
 from passway.model.verdict import NodeGroup, NodeResult
 from passway.preflight.stage import Question
 from passway.preflight.volumes import bound_to
 from passway.scheduler.filters import Demand, fails, places, used_on
-from passway.scheduler.selectors import matches_selector
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -57,6 +57,7 @@ def demand_of(question: Question) -> Demand:
         tolerations=pod.tolerations,
         volumes=bound_to(question),
         exclusive=keeps_itself_away(question),
+        avoided=pod.avoided_labels,
     )
 
 

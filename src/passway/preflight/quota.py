@@ -12,6 +12,7 @@ from passway.cluster import kinds, records
 from passway.cluster.amounts import as_quantity, is_device, parse
 from passway.model.quantity import Quantity, quantity
 from passway.model.verdict import Issue, Ref, Severity, Stage
+from passway.preflight import limit_ranges
 from passway.preflight.stage import Question
 
 STAGE: Final = Stage.QUOTA
@@ -30,6 +31,7 @@ def judge(question: Question) -> Iterator[Issue]:
     quotas = question.snapshot.all(kinds.QUOTAS, records.ResourceQuota)
     for key in sorted(key for key in quotas if key[0] == question.spec.namespace):
         yield from _quota(question, quotas[key], Ref("ResourceQuota", key[1], key[0]))
+    yield from limit_ranges.judge(question)
 
 
 def _quota(question: Question, quota: records.ResourceQuota, ref: Ref) -> Iterator[Issue]:

@@ -10,12 +10,12 @@ from typing import Final
 
 from passway.cluster import kinds
 from passway.cluster.fold import FoldedPod
+from passway.cluster.labels import matches_selector
 from passway.model.verdict import Issue, NodeResult, Severity, Stage
 from passway.preflight import obstacles, shortage, supply, volumes
 from passway.preflight.networks import functions
 from passway.preflight.placement import Placement, keeps_itself_away, own_anti_affinity
 from passway.preflight.stage import Question
-from passway.scheduler.selectors import matches_selector
 
 STAGE: Final = Stage.SCHEDULING
 

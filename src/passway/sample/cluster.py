@@ -145,6 +145,7 @@ def _node(node: SampleNode) -> Object:
         made["metadata"]["labels"] |= {
             "kubevirt.io/schedulable": "true",
             "kubevirt.io/cpumanager": str(node.cpu_manager).lower(),
+            "machine-type.node.kubevirt.io/q35": "true",
         }
     return made
 

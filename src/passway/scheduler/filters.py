@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from passway.cluster.fold import NodeInfo
+from passway.cluster.labels import matches_labels
 from passway.cluster.records import NodeSelector, Toleration
 from passway.cluster.snapshot import NO_USAGE, Snapshot
-from passway.scheduler.selectors import matches_labels, matches_node
+from passway.scheduler.selectors import matches_node
 from passway.scheduler.taints import UNSCHEDULABLE, untolerated
 
 CORDON: Final = "schedulable"
@@ -21,6 +22,7 @@ TAINTS: Final = "taints"
 NODE_SELECTOR: Final = "nodeSelector"
 NODE_AFFINITY: Final = "nodeAffinity"
 VOLUMES: Final = "volumes"
+AVOIDED: Final = "!"
 STATES: Final = frozenset({CORDON, TAINTS})
 RULES: Final = frozenset({NODE_SELECTOR, NODE_AFFINITY, VOLUMES})
 
@@ -31,7 +33,8 @@ class Demand:
 
     `requests` are the scheduler's integers (cpu in thousandths), above zero, as it skips the rest.
     `labels` are required node labels that are criteria of their own (`key=value`); `exclusive`
-    says that a node takes one copy at most.
+    says that a node takes one copy at most. `avoided` are labels that a node must not have; they
+    are told (`!key`) only where they decide, since hardly any node has one.
     """
 
     requests: Mapping[str, int]
@@ -41,6 +44,7 @@ class Demand:
     tolerations: tuple[Toleration, ...] = ()
     volumes: tuple[NodeSelector, ...] = ()
     exclusive: bool = False
+    avoided: tuple[str, ...] = ()
 
     def criteria(self) -> tuple[str, ...]:
         """The names of all criteria, in the order in which they are shown."""
@@ -90,6 +94,7 @@ def _kept_away(demand: Demand, node: NodeInfo) -> list[str]:
     for key, value in demand.labels.items():
         if node.labels.get(key) != value:
             found.append(f"{key}={value}")
+    found += [f"{AVOIDED}{key}" for key in demand.avoided if key in node.labels]
     if demand.node_selector and not matches_labels(demand.node_selector, node.labels):
         found.append(NODE_SELECTOR)
     if demand.node_affinity and not matches_node(demand.node_affinity, node.name, node.labels):

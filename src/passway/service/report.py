@@ -12,7 +12,8 @@ from passway.cluster.amounts import HUGEPAGES, KUBEVIRT_DEVICES, as_quantity, is
 from passway.cluster.fold import NodeInfo
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.gates import gates_of
-from passway.kubevirt.launcher_pod import CPU_MANAGER, MIB, SCHEDULABLE
+from passway.kubevirt.node_rules import CPU_MANAGER, SCHEDULABLE
+from passway.kubevirt.overhead import MIB
 from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.reasons import REASONS, SHOWN, render
 from passway.model.verdict import Holding, Issue, Ref, Verdict

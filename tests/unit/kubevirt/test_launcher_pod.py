@@ -1,10 +1,16 @@
 """The launcher pod: sums worked out by hand from KubeVirt's rules."""
 
 import pytest
-from tests.builders import GPU, T4, VF, cluster, kubevirt, machine, vm
+from tests.builders import GPU, T4, VF, attachment, cluster, kubevirt, machine, obj, quota, vm
 
-from passway.cluster.records import Toleration
-from passway.kubevirt.launcher_pod import render_launcher, vcpus
+from passway.cluster.records import Configuration, Toleration
+from passway.kubevirt.bridge import defaulted
+from passway.kubevirt.compute import EVEN_PARITY
+from passway.kubevirt.gates import gates_of
+from passway.kubevirt.launch import Refusal
+from passway.kubevirt.launcher_pod import render_launcher
+from passway.kubevirt.surroundings import surroundings
+from passway.kubevirt.traits import vcpus
 
 MI = 2**20
 GI = 2**30
@@ -14,9 +20,13 @@ QUIET = {"logSerialConsole": False}
 """Devices of a VM without the console log, whose container has requests of its own."""
 
 
-def launcher(made, functions=None, **configuration):
+LIMITED = quota("limits", {"limits.cpu": "1k", "limits.memory": "1Ti"})
+"""A quota that makes KubeVirt set limits."""
+
+
+def launcher(made, functions=None, *, objects=(LIMITED,), **configuration):
     config = kubevirt(**configuration) if configuration else None
-    snapshot = cluster(*([config] if config else []))
+    snapshot = cluster(*([config] if config else []), *objects)
     return render_launcher(machine(made), snapshot, functions or {})
 
 
@@ -223,7 +233,8 @@ def test_the_cpu_request(options, configuration, thousandths):
     ],
 )
 def test_the_number_of_vcpus(cpu, given, expected):
-    assert vcpus(machine(vm(cpu=cpu, domain={"resources": given}))) == expected
+    spec = machine(vm(cpu=cpu, domain={"resources": given}))
+    assert vcpus(defaulted(spec, Configuration(), gates_of(None), {})) == expected
 
 
 # -- memory ---------------------------------------------------------------------------------------
@@ -375,7 +386,7 @@ def test_the_console_log_of_dedicated_cpus_requests_its_limits():
                 "memory": {"hugepages": {"pageSize": "2Mi"}},
                 "domain": resources(None, {"memory": "5Gi"}),
             },
-            2000, 5 * GI + TWO_CORES, id="hugepages with a limit and no guest",
+            2000, TWO_CORES, id="hugepages with a limit, which is the guest then",
         ),
     ],
 )  # fmt: skip
@@ -457,12 +468,14 @@ def test_labels_that_every_node_needs():
     assert launcher(vm()).node_labels == {
         "kubevirt.io/schedulable": "true",
         "kubernetes.io/arch": "amd64",
+        "machine-type.node.kubevirt.io/q35": "true",
     }
     made = vm(architecture="arm64", cpu={"cores": 2, "dedicatedCpuPlacement": True})
     assert launcher(made).node_labels == {
         "kubevirt.io/schedulable": "true",
         "kubernetes.io/arch": "arm64",
         "kubevirt.io/cpumanager": "true",
+        "machine-type.node.kubevirt.io/virt": "true",
     }
 
 
@@ -502,3 +515,175 @@ def test_without_rules_there_are_none():
     pod = launcher(vm())
     assert (pod.node_affinity, pod.tolerations, pod.spread) == (None, (), False)
     assert launcher(vm(affinity={"nodeAffinity": {}})).node_affinity is None
+
+
+def test_a_selector_replaces_first_labels_but_not_those_of_features():
+    own = {"kubevirt.io/schedulable": "false", "machine-type.node.kubevirt.io/q35": "false"}
+    pod = launcher(vm(nodeSelector=own))
+    assert pod.node_labels == {
+        "kubernetes.io/arch": "amd64",
+        "machine-type.node.kubevirt.io/q35": "true",
+    }
+    assert pod.node_selector == {"kubevirt.io/schedulable": "false"}
+
+
+def test_labels_that_kubevirt_avoids_are_not_mixed_into_the_vms_affinity():
+    cpu = {"cores": 2, "features": [{"name": "mpx", "policy": "forbid"}]}
+    pod = launcher(vm(cpu=cpu))
+    assert pod.avoided_labels == (
+        "node-labeller.kubevirt.io/obsolete-host-model",
+        "cpu-feature.node.kubevirt.io/mpx",
+    )
+    assert pod.node_affinity is None
+    assert launcher(vm(cpu={"cores": 2, "model": "Haswell"})).avoided_labels == ()
+
+
+# -- what the cluster adds --------------------------------------------------------------------
+
+
+def test_without_a_quota_on_limits_there_are_none():
+    pod = launcher(quiet(), objects=(quota("q", {"requests.memory": "1Ti"}),))
+    assert pod.limits == {}
+    elsewhere = quota("q", {"limits.memory": "1Ti"}, namespace="other")
+    assert launcher(quiet(), objects=(elsewhere,)).limits == {}
+    without = obj("v1", "ResourceQuota", "q", "default")
+    assert launcher(quiet(), objects=(without,)).limits == {}
+
+
+def test_a_namespace_may_have_a_ratio_of_its_own():
+    labels = {"alpha.kubevirt.io/auto-memory-limits-ratio": "1.5"}
+    named = obj("v1", "Namespace", "default", meta={"labels": labels})
+    pod = launcher(quiet(), objects=(LIMITED, named))
+    assert pod.limits["memory"] == (4 * GI + TWO_CORES) * 3 // 2
+
+
+def test_kubevirt_counts_virtual_functions_itself_where_the_gate_is_off():
+    objects = (attachment("net"), attachment("plain", None))
+    off = {"disabled": ["ExternalNetResourceInjection"]}
+    made = quiet(sriov=["net", "default/net", "plain", "gone"])
+    pod = launcher(made, {VF: 9}, objects=objects, **off)
+    assert pod.requests[VF] == 2
+    assert pod.launch.refusal == Refusal("NetworkAttachmentMissing", ("default/gone",))
+    assert launcher(made, {VF: 2}, objects=objects).requests[VF] == 2
+    assert launcher(made, {VF: 2}, objects=objects).launch.refusal is None
+
+
+@pytest.mark.parametrize(
+    ("given", "extra"),
+    [
+        ({"overhead": {"podFixed": {"cpu": "250m", "memory": "160Mi"}}}, (250, 160 * MI)),
+        ({}, (0, 0)),
+        (None, (0, 0)),
+    ],
+)
+def test_the_overhead_of_the_runtime_class(given, extra):
+    made = [] if given is None else [obj("node.k8s.io/v1", "RuntimeClass", "kata", **given)]
+    pod = launcher(quiet(), objects=made, defaultRuntimeClass="kata")
+    plain = launcher(quiet())
+    assert pod.requests["cpu"] - plain.requests["cpu"] == extra[0]
+    assert pod.requests["memory"] - plain.requests["memory"] == extra[1]
+
+
+def limit_range(name, *limits):
+    return obj("v1", "LimitRange", name, "default", spec={"limits": list(limits)})
+
+
+def test_limit_ranges_fill_in_what_containers_lack():
+    item = {"type": "Container", "default": {"memory": "8Gi"}, "defaultRequest": {"a/b": "1"}}
+    pod = launcher(quiet(), objects=(limit_range("r", item, {"type": "Pod", "max": {"cpu": "1"}}),))
+    assert pod.limits["memory"] == 8 * GI
+    assert pod.requests["memory"] == 4 * GI + TWO_CORES
+    assert pod.requests["a/b"] == 1
+
+
+def test_a_maximum_is_a_default_limit_and_a_minimum_a_default_request():
+    item = {"type": "Container", "max": {"memory": "9Gi"}, "min": {"a/b": "2"}}
+    elsewhere = obj("v1", "LimitRange", "r", "other", spec={"limits": [{"type": "Container"}]})
+    empty = obj("v1", "LimitRange", "s", "default")
+    pod = launcher(quiet(), objects=(limit_range("r", item), elsewhere, empty))
+    assert pod.limits["memory"] == 9 * GI
+    assert pod.requests["a/b"] == 2
+
+
+def test_init_containers_count_when_they_need_more():
+    volumes = [{"name": "root", "containerDisk": {"image": "x"}}]
+    plain, with_disk = launcher(quiet()), launcher(quiet(volumes=volumes))
+    assert with_disk.requests == plain.requests
+    off = {"disabled": ["ImageVolume"]}
+    sidecars = launcher(quiet(volumes=volumes), **off)
+    assert sidecars.requests["cpu"] == plain.requests["cpu"] + 1
+    assert sidecars.requests["ephemeral-storage"] == 100_000_000
+
+
+def test_the_order_in_which_requests_are_told():
+    made = vm(gpus=[GPU], memory={"guest": "4Gi", "hugepages": {"pageSize": "2Mi"}})
+    assert list(launcher(made, {VF: 1}).requests) == [
+        "cpu", "memory", "hugepages-2Mi", "ephemeral-storage", GPU, VF,
+        "devices.kubevirt.io/kvm", "devices.kubevirt.io/tun", "devices.kubevirt.io/vhost-net",
+        "pods",
+    ]  # fmt: skip
+
+
+# -- the defaults that a launcher depends on --------------------------------------------------
+
+
+def defaults(made, annotations=None, **configuration):
+    snapshot = cluster(kubevirt(**configuration))
+    around = surroundings(snapshot.kubevirt)
+    found = defaulted(machine(made), around.configuration, around.gates, annotations or {})
+    return found["metadata"]["annotations"], found["spec"]
+
+
+def test_what_is_given_stays_as_it_is():
+    made = vm(
+        cpu={"sockets": 2, "model": "EPYC"},
+        domain={"machine": {"type": "pc-q35-9.0"}, **resources({"cpu": "1"})},
+        architecture="amd64",
+    )
+    _, spec = defaults(made, cpuModel="Haswell", cpuRequest="2")
+    domain = spec["domain"]
+    assert domain["machine"] == {"type": "pc-q35-9.0"}
+    assert domain["cpu"] == {"sockets": 2, "model": "EPYC"}
+    assert domain["resources"]["requests"] == {"cpu": "1"}
+    assert domain["memory"] == {"guest": "4Gi"}
+
+
+def test_the_models_of_machine_and_cpu():
+    _, spec = defaults(vm(architecture="s390x"), cpuModel="gen16a")
+    assert spec["domain"]["machine"]["type"] == "s390-ccw-virtio"
+    assert spec["domain"]["cpu"]["model"] == "gen16a"
+    _, spec = defaults(vm(architecture="riscv64"))
+    assert spec["domain"]["machine"]["type"] == ""
+
+
+def test_annotations_of_the_webhook():
+    parity = {EVEN_PARITY: "x"}
+    isolated = vm(cpu={"cores": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True})
+    version = {"kubevirt.io/pci-topology-version": "v3"}
+    assert defaults(vm(), parity, gates=["AlignCPUs"])[0] == version
+    assert defaults(isolated, parity)[0] == version
+    assert defaults(isolated, {}, gates=["AlignCPUs"])[0] == version
+    assert defaults(isolated, parity, gates=["AlignCPUs"])[0] == {**version, **parity}
+    assert defaults(vm(architecture="s390x"))[0] == {}
+
+
+def test_the_manifest_is_not_touched():
+    spec = machine(vm())
+    before = spec.vmi.plain()
+    defaulted(spec, Configuration(), gates_of(None), {})
+    assert spec.vmi.plain() == before
+
+
+def test_an_empty_spec_gets_all_defaults():
+    made = obj(
+        "kubevirt.io/v1",
+        "VirtualMachineInstance",
+        "vm",
+        "default",
+        spec={"domain": {"devices": {}}},
+    )
+    found = defaulted(machine(made), Configuration(), gates_of(None), {})["spec"]
+    assert found["networks"] == [{"name": "default", "pod": {}}]
+    assert found["domain"]["cpu"] == {
+        "model": "host-model", "sockets": 1, "cores": 1, "threads": 1,
+    }  # fmt: skip

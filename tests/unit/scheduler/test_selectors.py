@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
+from passway.cluster.labels import matches_labels, matches_selector
 from passway.cluster.records import LabelSelector, NodeSelector
-from passway.scheduler.selectors import matches_labels, matches_node, matches_selector
+from passway.scheduler.selectors import matches_node
 
 LABELS = {"zone": "a", "gpus": "8", "empty": "", "below": "-3"}
 

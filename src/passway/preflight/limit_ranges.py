@@ -1,0 +1,136 @@
+"""Stage 3 too: LimitRanges of the namespace, judged on the launcher's containers.
+
+They refuse pods, not VMs, so nobody hears of them before the launcher is created: a maximum below
+the guest's memory, a minimum above what a helper container asks for, or a default limit that
+KubeVirt's compute container gets and that is less than it requests. Source: Kubernetes
+plugin/pkg/admission/limitranger, v1.34.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from passway.cluster import kinds
+from passway.cluster.amounts import CPU, HUGEPAGES, MEMORY, parse
+from passway.cluster.records import LimitRangeItem
+from passway.cluster.snapshot import Read
+from passway.kubevirt.admitted import CONTAINER
+from passway.kubevirt.launcher_pod import named_limit_items
+from passway.model.quantity import NANOS, Format, Quantity
+from passway.model.verdict import Issue, Severity, Stage
+from passway.preflight.stage import Question
+
+STAGE: Final = Stage.QUOTA
+POD: Final = "Pod"
+_MILLI: Final = NANOS // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A container, or the pod as a whole: resource -> nano-units."""
+
+    name: str
+    requests: Mapping[str, int]
+    limits: Mapping[str, int]
+
+
+def judge(question: Question) -> Iterator[Issue]:
+    """The issues: one for each rule that is broken.
+
+    A source that leaves them out has none, as far as anyone can tell; one that may not list them
+    is unknown.
+    """
+    if question.snapshot.read(kinds.LIMIT_RANGES) is Read.FORBIDDEN:
+        yield from question.unread(STAGE, kinds.LIMIT_RANGES, "the limit ranges of the namespace")
+    containers = _containers(question)
+    for name, item in named_limit_items(question.snapshot, question.spec.namespace):
+        if item.type not in {CONTAINER, POD}:
+            continue
+        parts = containers if item.type == CONTAINER else (_pod(question),)
+        for rule, resource, bound in _bounds(item):
+            broken = [part for part in parts if _breaks(rule, resource, bound, part)]
+            if broken:
+                yield _issue(question, name, item, rule, resource, bound, broken)
+
+
+def _bounds(item: LimitRangeItem) -> Iterator[tuple[str, str, int]]:
+    """(rule, resource, nano-units); a default that is the maximum is told as that."""
+    highest = parse(item.max)
+    for rule, amounts in (("maximum", highest), ("minimum", parse(item.min))):
+        for resource, bound in sorted(amounts.items()):
+            yield rule, resource, bound
+    if item.type == CONTAINER:
+        for resource, bound in sorted(parse(item.default).items()):
+            if resource not in highest:
+                yield "default limit", resource, bound
+
+
+def _breaks(rule: str, resource: str, bound: int, part: _Part) -> bool:
+    request, limit = part.requests.get(resource), part.limits.get(resource)
+    match rule:
+        case "maximum":
+            return limit is None or limit > bound or (request or 0) > bound
+        case "minimum":
+            return request is None or request < bound or (limit is not None and limit < bound)
+        case _:
+            return limit == bound and (request or 0) > bound
+
+
+def _issue(
+    question: Question,
+    name: str,
+    item: LimitRangeItem,
+    rule: str,
+    resource: str,
+    bound: int,
+    broken: list[_Part],
+) -> Issue:
+    amounts = [_telling(rule, resource, part) for part in broken]
+    amount = min(amounts) if rule == "minimum" else max(amounts)
+    shown: Format = (
+        "BinarySI" if resource == MEMORY or resource.startswith(HUGEPAGES) else "DecimalSI"
+    )
+    return question.issue(
+        STAGE,
+        Severity.ERROR,
+        "LimitRangeExceeded",
+        question.path_of(resource),
+        limit_range=name,
+        rule=rule,
+        resource=resource,
+        kind=item.type,
+        containers=tuple(part.name for part in broken),
+        bound=Quantity(bound, shown),
+        amount=Quantity(amount, shown) if amount else "none",
+    )
+
+
+def _telling(rule: str, resource: str, part: _Part) -> int:
+    """The amount that breaks the rule."""
+    found = [part.requests.get(resource, 0), part.limits.get(resource, 0)]
+    return min(found) if rule == "minimum" and resource in part.limits else max(found)
+
+
+def _containers(question: Question) -> tuple[_Part, ...]:
+    launch = question.pod.launch
+    return tuple(
+        _Part(
+            container.name,
+            {name: amount.nanos for name, amount in container.requests.items()},
+            {name: amount.nanos for name, amount in container.limits.items()},
+        )
+        for container in (*launch.containers, *launch.init_containers)
+    )
+
+
+def _pod(question: Question) -> _Part:
+    """Sums as the scheduler counts them; devices have the same limits as requests."""
+    pod = question.pod
+    requests = {name: _nanos(name, amount) for name, amount in pod.requests.items()}
+    devices = {name: amount for name, amount in requests.items() if "/" in name}
+    limits = {name: _nanos(name, amount) for name, amount in pod.limits.items()}
+    return _Part("the pod", requests, {**devices, **limits})
+
+
+def _nanos(resource: str, amount: int) -> int:
+    return amount * (_MILLI if resource == CPU else NANOS)
