@@ -36,10 +36,11 @@ Format = Literal[
     "sarif",
     "github",
     "xml",
+    "manifest",
 ]
 PLAIN: Final = ("table", "wide", "json", "yaml", "name", "csv")
 WITH_TEMPLATE: Final = ("jsonpath", "custom-columns")
-LISTS: Final = ("items", "resources", "issues", "nodes", "elements")
+LISTS: Final = ("items", "resources", "issues", "nodes", "elements", "overhead")
 """The field that is a document's list, in the order in which they are looked for."""
 
 
@@ -160,7 +161,7 @@ def _render(view: View, output: Output) -> str:
             return _custom_columns(view.document, output)
         case "csv":
             return _csv(view, output)
-        case "sarif" | "github" | "xml":
+        case "sarif" | "github" | "xml" | "manifest":
             return view.special(output.format) if view.special else ""
         case "table" | "wide":
             if view.text is not None:

@@ -1,31 +1,37 @@
 """`passway render`: what KubeVirt would make of a VM, before it does.
 
-Owns the layout: elements as readable XML. `render xml` asks no cluster: the launcher's variables
+Owns the layout: elements as readable XML, the launcher pod as a manifest, its overhead as a table.
+`render xml` asks no cluster: the launcher's variables
 and files are given by options, and what is missing is the launcher's own failure, told as such.
 """
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import click
 
 from passway.cli import words
 from passway.cli.lazy import ExampleGroup
-from passway.cli.options import Usage, command, manifests, namespaced
-from passway.cli.output import Output, View, printing, show
-from passway.cli.sources import read_manifest
+from passway.cli.options import Source, Usage, command, manifests, namespaced, sourced
+from passway.cli.output import Output, View, as_yaml, printing, show
+from passway.cli.sources import answer, open_backend, read_manifest
 from passway.cli.surroundings import only_one_stdin, read_env, read_metadata, read_network_info
 from passway.cli.table import Column, Table
 from passway.kubevirt.hostdev import Environment
 from passway.model.errors import EXIT_NO, EXIT_OK
+from passway.model.quantity import quantity
 from passway.service.backend import one_machine
-from passway.service.documents import HostDevices, RenderError
+from passway.service.documents import HostDevices, LauncherPod, OverheadPart, RenderError
 from passway.service.rendering import host_devices, variables
 
 
 @click.group(
     "render",
     cls=ExampleGroup,
-    examples=("passway render xml -f vm.yaml --env launcher.env",),
+    examples=(
+        "passway render xml -f vm.yaml --env launcher.env",
+        "passway render pod -f vm.yaml --demo --overhead",
+    ),
 )
 def render() -> None:
     """What KubeVirt would make of a VM."""
@@ -90,6 +96,61 @@ def xml(
     return EXIT_NO
 
 
+@command(
+    "pod",
+    examples=(
+        "passway render pod -f vm.yaml --demo",
+        "passway render pod -f vm.yaml --from dumps/ --overhead",
+        "passway render pod -f vm.yaml --demo -o jsonpath={.requests.memory}",
+    ),
+)
+@manifests
+@click.option("--overhead", is_flag=True, help="Show what adds to the guest's memory: -o table.")
+@namespaced
+@sourced
+@printing("manifest", default="manifest")
+def pod(
+    files: tuple[str, ...], overhead: bool, namespace: str, source: Source, output: Output
+) -> int:
+    """The launcher pod that the scheduler would see, as a manifest.
+
+    Exits with 1 if KubeVirt would not create it.
+    """
+    if overhead:
+        if output.format not in {"manifest", "table"}:
+            raise Usage("--overhead is -o table; keep one of them")
+        output = replace(output, format="table")
+    text, file = read_manifest(_one(files, "pod"))
+    found = output.sorted(answer(open_backend(source).render_pod(text, file, namespace=namespace)))
+    show(_pod_view(found), output)
+    if found.unread:
+        words.complain(
+            f"defaults stand in for what was not read: {', '.join(found.unread)}",
+            severity="warning",
+        )
+    if found.error is None:
+        return EXIT_OK
+    _complain(found.error)
+    return EXIT_NO
+
+
+def _pod_view(found: LauncherPod) -> View:
+    total = OverheadPart(part="total", bytes=found.overhead_total)
+    return View(
+        found,
+        names=[f"pod/{found.pod['metadata']['generateName']}"],
+        table=Table(
+            (
+                Column("PART", lambda item: item.part),
+                Column("AMOUNT", lambda item: quantity(item.bytes, "BinarySI")),
+                Column("BYTES", lambda item: item.bytes, wide=True),
+            ),
+            (*found.overhead, total),
+        ),
+        special=lambda _: as_yaml(found.pod),
+    )
+
+
 def _one(files: tuple[str, ...], what: str) -> str:
     if len(files) != 1:
         raise Usage(f"render {what} takes one manifest", "-f FILE")
@@ -120,3 +181,4 @@ def _complain(error: RenderError) -> None:
 
 
 render.add_command(xml)
+render.add_command(pod)

@@ -6,7 +6,7 @@ are only ever added. Amounts are Kubernetes quantities as text where they can ha
 integers where they count devices.
 """
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -318,6 +318,32 @@ class HostDevices(Document, frozen=True, kw_only=True):
     error: RenderError | None = None
 
 
+class OverheadPart(Document, frozen=True, kw_only=True):
+    """Memory that KubeVirt adds to the guest's, and for what."""
+
+    part: str
+    bytes: int
+
+
+class LauncherPod(Document, frozen=True, kw_only=True):
+    """The pod that would run a VM: a v1 Pod as far as the scheduler and quotas look at it.
+
+    `requests` are the pod's as the scheduler sums them up. With an `error` KubeVirt creates no
+    pod, and this is the one that it would create otherwise. `unread`: kinds that the pod depends
+    on and that were not read, with why.
+    """
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["LauncherPod"] = "LauncherPod"
+    machine: MachineRef
+    pod: dict[str, Any]
+    overhead: tuple[OverheadPart, ...]
+    overhead_total: int
+    requests: dict[str, str]
+    error: RenderError | None = None
+    unread: dict[str, str] = {}
+
+
 class DevicePreflight(Document, frozen=True, kw_only=True):
     """`ok` is false exactly when an issue has severity error."""
 
@@ -379,6 +405,6 @@ class Problem(Document, frozen=True, kw_only=True):
 PUBLISHED: Final[tuple[type[Document], ...]] = (
     VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
     MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
-    HostDevices,
+    HostDevices, LauncherPod,
 )  # fmt: skip
 """The documents with a published JSON Schema."""

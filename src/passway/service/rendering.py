@@ -65,10 +65,10 @@ def variables(spec: MachineSpec) -> tuple[str, ...]:
 
 def _plain(spec: MachineSpec) -> Mapping[str, Any]:
     """A VMI with its status, or anything else as a VM, whose interfaces count as attached."""
-    document = spec.document.plain()
-    instance = spec.ref.kind == "VirtualMachineInstance" and isinstance(document, dict)
-    if instance and document.get("status"):
-        return document
+    if spec.ref.kind == "VirtualMachineInstance":
+        document = spec.document.plain()
+        if isinstance(document, dict) and document.get("status"):
+            return document
     return {"spec": {"template": {"spec": spec.vmi.plain()}}}
 
 

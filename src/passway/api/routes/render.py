@@ -1,6 +1,7 @@
-"""Routes that show what KubeVirt would make of a VM: the launcher's libvirt devices.
+"""Routes that show what KubeVirt would make of a VM: the launcher's libvirt devices
+and the launcher pod.
 
-A failure of the launcher is an answer (200, with `error`), since nothing was asked to be created.
+A failure to render is an answer (200, with `error`), since nothing was asked to be created.
 Whose namespaces count is the Backend's to say, as for a preflight.
 """
 
@@ -15,8 +16,8 @@ from starlette.responses import Response
 from passway.api import examples
 from passway.api.access import Tenant
 from passway.api.answers import READING, WITH_BODY, answer, answers, schema_ref
-from passway.api.bodies import FILE, json_body
-from passway.api.openapi import body
+from passway.api.bodies import FILE, ManifestText, json_body
+from passway.api.openapi import body, manifest_body
 from passway.api.parameters import DefaultNamespace
 from passway.api.schemas import RenderXmlBody
 from passway.model.errors import InvalidManifest
@@ -41,6 +42,19 @@ async def render_xml(
 ) -> Response:
     """The `<hostdev>` elements that the launcher would make of a VM, or why it would fail."""
     return answer(await asyncio.to_thread(_host_devices, backend, wanted, namespace))
+
+
+@router.post(
+    "/api/v1/render/pod",
+    responses=answers(d.LauncherPod, errors=(*READING, *WITH_BODY)),
+    tags=["render"],
+    openapi_extra=manifest_body(examples.MANIFEST, examples.MANIFEST_TEXT),
+)
+async def render_pod(
+    backend: Tenant, text: ManifestText, namespace: DefaultNamespace = "default"
+) -> Response:
+    """The launcher pod of one machine as the scheduler would see it, and its memory overhead."""
+    return answer(await backend.render_pod(text, FILE, namespace=namespace))
 
 
 def _host_devices(backend: Reading, wanted: RenderXmlBody, namespace: str) -> d.HostDevices:
