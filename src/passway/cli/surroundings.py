@@ -7,7 +7,6 @@ said. What the texts mean is `kubevirt`'s.
 
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -118,7 +117,8 @@ def read_metadata(name: str) -> Mapping[str, str]:
             raise InvalidInput(f"{name}: not a folder")
         found = _Folder(name, root).read()
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{name}: {reason(error)}") from None
+        place = getattr(error, "filename", None) or name
+        raise InvalidInput(f"{place}: {reason(error)}") from None
     if not any(path.startswith(CLAIMS) for path in found):
         complain(
             f"{name} has no metadata of a claim",
@@ -176,12 +176,12 @@ class _Folder:
         if not real.is_relative_to(self._root):
             self._left_out(path, "a link out of the folder")
             return None
-        # Neither a link that came meanwhile nor a pipe may catch the reader.
+        if not real.is_file():
+            self._left_out(path, "not a file")
+            return None
+        # Neither a link nor a pipe that came meanwhile may catch the reader.
         file = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                self._left_out(path, "not a file")
-                return None
             return self._bounded(opened.read(MAX_FILE_BYTES + 1), path)
 
     def _bounded(self, data: bytes, path: str) -> str:

@@ -25,7 +25,7 @@ Tree: TypeAlias = dict[str, Any]
 READ: Final = (kinds.KUBEVIRTS, kinds.NAMESPACES, kinds.QUOTAS, kinds.LIMIT_RANGES)
 """What every pod depends on beside the VM."""
 _SHOWN: Final = 5
-_WORDS: Final[dict[str, tuple[str, str, str]]] = {
+WORDS: Final[dict[str, tuple[str, str, str]]] = {
     "DeviceNotPermitted": (
         "KubeVirt creates no launcher: {names} not in permittedHostDevices",
         "spec.configuration.permittedHostDevices",
@@ -48,6 +48,8 @@ _WORDS: Final[dict[str, tuple[str, str, str]]] = {
     ),
 }
 """Cause -> message, what was looked at, hint."""
+_HOMES: Final = {"NetworkAttachmentMissing": kinds.ATTACHMENTS}
+"""Cause -> the kind that would have it, unless it is KubeVirt."""
 
 
 def launcher_pod(spec: MachineSpec, snapshot: Snapshot) -> d.LauncherPod:
@@ -61,7 +63,7 @@ def launcher_pod(spec: MachineSpec, snapshot: Snapshot) -> d.LauncherPod:
         ),
         overhead_total=sum(pod.overhead.values()),
         requests={name: str(as_quantity(name, count)) for name, count in pod.requests.items()},
-        error=None if pod.launch.refusal is None else _refused(pod.launch.refusal),
+        error=_refused(pod.launch.refusal, snapshot),
         unread={
             kind.plural: snapshot.read(kind).value
             for kind in _needed(spec, pod)
@@ -78,8 +80,11 @@ def _needed(spec: MachineSpec, pod: LauncherPod) -> Iterator[kinds.Kind]:
         yield kinds.RUNTIME_CLASSES
 
 
-def _refused(refusal: Refusal) -> d.RenderError:
-    message, looked_for, hint = _WORDS[refusal.cause]
+def _refused(refusal: Refusal | None, snapshot: Snapshot) -> d.RenderError | None:
+    """The refusal in words; none where something is only missing because nobody looked."""
+    if refusal is None or not snapshot.read(_HOMES.get(refusal.cause, kinds.KUBEVIRTS)).known:
+        return None
+    message, looked_for, hint = WORDS[refusal.cause]
     names = [f'"{name}"' for name in refusal.subjects[:_SHOWN]]
     more = len(refusal.subjects) - len(names)
     shown = ", ".join(names) + (f" and {more} more" if more else "")
