@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "discover": Entry(
         _LOOK, "passway.cli.discover:discover", "What a host's device plugins would advertise."
     ),
+    "render": Entry(_LOOK, "passway.cli.render:render", "What KubeVirt would make of a VM."),
     "permit": Entry(_CHANGE, "passway.cli.permits:permit", "Permit a device for VMs."),
     "unpermit": Entry(_CHANGE, "passway.cli.permits:unpermit", "Remove a device's permission."),
     "create": Entry(_CHANGE, "passway.cli.create:create", "Create a VM, after its preflight."),

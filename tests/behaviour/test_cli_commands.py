@@ -356,7 +356,7 @@ def test_three_reasons_at_once():
         "11 more nodes lack intel.com/QAT_4XXX_VF",
     ):
         assert f"\n{line}" in found
-    assert "claims pass, scheduling fail, lifecycle warn\n" in found
+    assert "claims pass, scheduling fail, launcher pass, lifecycle warn\n" in found
 
 
 def test_a_machine_that_fits(good):

@@ -56,6 +56,8 @@ def test_a_service_answers_as_the_sample_does(ask, tmp_path):
         (("drain-impact", "gpu-a10-1"), 0), (("drain-impact", "nowhere"), 6),
         (("check", "-f", str(path)), 1), (("check", "-f", str(path), "-o", "wide"), 1),
         (("check", "--gpu", A10), 0), (("fit", "-f", str(path)), 1),
+        (("render", "pod", "-f", str(path)), 0),
+        (("render", "pod", "-f", str(path), "--overhead"), 0),
     ):  # fmt: skip
         there, here = ask(*args, code=code), run(*args, "--demo", code=code)
         assert _ageless(there.stdout) == _ageless(here.stdout), args

@@ -24,14 +24,16 @@ from passway.api.identity import Tokens
 from passway.api.middleware import MAX_IN_FLIGHT, Guard, InFlight, MethodTable
 from passway.api.openapi import openapi_of
 from passway.api.routes import cluster as cluster_routes
-from passway.api.routes import devices, health, machines
+from passway.api.routes import devices, health, machines, render
 from passway.model.errors import PasswayError
 from passway.service.audit import Audit, MemoryAudit
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 
 OPENAPI: Final = "/openapi.json"
-_ROUTERS: Final = (health.router, machines.router, devices.router, cluster_routes.router)
+_ROUTERS: Final = (
+    health.router, machines.router, render.router, devices.router, cluster_routes.router,
+)  # fmt: skip
 
 
 def utc_now() -> str:

@@ -84,3 +84,8 @@ spec:
             - name: gpu
               deviceName: {A10}
 """
+RENDER_XML: Final[dict[str, Any]] = {
+    "manifest": MANIFEST_TEXT,
+    "env": {"PCI_RESOURCE_NVIDIA_COM_GA102GL_A10": "0000:65:00.0"},
+}
+RENDER_XML_OBJECT: Final[dict[str, Any]] = {"manifest": MANIFEST}

@@ -15,7 +15,14 @@ from pydantic.json_schema import models_json_schema
 
 from passway import __version__
 from passway.api.answers import DOCUMENTS, JSON, schema_ref
-from passway.api.schemas import MachineBody, MediatedPermit, PciPermit, PreflightBody, UsbPermit
+from passway.api.schemas import (
+    MachineBody,
+    MediatedPermit,
+    PciPermit,
+    PreflightBody,
+    RenderXmlBody,
+    UsbPermit,
+)
 
 TITLE: Final = "Passway"
 DESCRIPTION: Final = (
@@ -23,7 +30,7 @@ DESCRIPTION: Final = (
     "KubeVirt. Errors are `application/problem+json`; 422 means only that a preflight says no."
 )
 _BODIES: Final[tuple[type[BaseModel], ...]] = (
-    MachineBody, PreflightBody, PciPermit, MediatedPermit, UsbPermit,
+    MachineBody, PreflightBody, PciPermit, MediatedPermit, UsbPermit, RenderXmlBody,
 )  # fmt: skip
 _TEMPLATE: Final = "#/components/schemas/{model}"
 _FASTAPI: Final = ("HTTPValidationError", "ValidationError")

@@ -7,8 +7,9 @@ document says what will be accepted. Each model turns itself into the value its 
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from passway.kubevirt.hostdev import Environment
 from passway.kubevirt.permitted import Permit
 from passway.plan.machine import (
     MAX_CPUS,
@@ -22,6 +23,8 @@ from passway.plan.permit import permit_of
 
 MAX_TEXT: Final = 1024
 MAX_LABELS: Final = 64
+MAX_FILES: Final = 256
+MAX_FILE: Final = 64 * 1024
 LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _PART: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_PART}(\.{_PART})*"
@@ -58,6 +61,20 @@ Memory = Annotated[int, _amount(MAX_MEMORY_MIB, "Guest memory in MiB.")]
 PageSize = Literal["2Mi", "1Gi"]
 LabelKey = Annotated[str, Field(max_length=317, pattern=_LABEL_KEY)]
 LabelValue = Annotated[str, Field(max_length=63, pattern=_LABEL_VALUE)]
+
+
+def _manifest(value: Any) -> Any:
+    if not isinstance(value, str | dict):
+        raise ValueError("write the manifest as text or as an object")  # noqa: TRY004 - pydantic's way
+    return value
+
+
+Manifest = Annotated[
+    Any,
+    BeforeValidator(_manifest),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+    Field(description="The VM: a manifest's text, YAML or JSON, or the object itself."),
+]
 
 
 class _Body(BaseModel):
@@ -236,3 +253,24 @@ class UsbPermit(_PermitBody):
 
 PermitBody = Annotated[PciPermit | MediatedPermit | UsbPermit, Field(discriminator="kind")]
 PERMIT_KINDS: Final = ("pci", "mediated", "usb")
+
+
+class RenderXmlBody(_Body):
+    """A VM, and what its launcher would find around it."""
+
+    manifest: Manifest
+    env: dict[str, Annotated[str, Field(max_length=MAX_FILE)]] = Field(
+        default={}, max_length=MAX_FILES, description="The launcher's variables."
+    )
+    metadata: dict[str, Annotated[str, Field(max_length=MAX_FILE)]] = Field(
+        default={},
+        max_length=MAX_FILES,
+        description="Claim metadata: path below /var/run/kubernetes.io/dra-device-attributes "
+        "-> text.",
+    )
+    network_info: str | None = Field(
+        default=None, max_length=MAX_FILE, description="The text of /etc/podinfo/network-info."
+    )
+
+    def environment(self) -> Environment:
+        return Environment(self.env, self.metadata, self.network_info)

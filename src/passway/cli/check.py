@@ -119,5 +119,5 @@ def view(found: list[VerdictDocument], severity: str, output: Output) -> View:
             verdicts.text(item, severity, wide=output.wide, headers=output.headers)
             for item in found
         ),
-        annotations=annotations,
+        special=annotations,
     )

@@ -25,11 +25,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 D = TypeVar("D", bound=msgspec.Struct)
 
 Format = Literal[
-    "table", "wide", "json", "yaml", "name", "csv", "jsonpath", "custom-columns", "sarif", "github"
+    "table",
+    "wide",
+    "json",
+    "yaml",
+    "name",
+    "csv",
+    "jsonpath",
+    "custom-columns",
+    "sarif",
+    "github",
+    "xml",
+    "manifest",
 ]
 PLAIN: Final = ("table", "wide", "json", "yaml", "name", "csv")
 WITH_TEMPLATE: Final = ("jsonpath", "custom-columns")
-LISTS: Final = ("items", "resources", "issues", "nodes")
+LISTS: Final = ("items", "resources", "issues", "nodes", "elements", "overhead")
 """The field that is a document's list, in the order in which they are looked for."""
 
 
@@ -61,14 +72,14 @@ class Output:
 class View:
     """A document in the forms that a person reads. `text` stands for table and wide if it is set.
 
-    `annotations` are the forms that only some commands have.
+    `special` makes the forms that only some commands have.
     """
 
     document: Any
     names: Sequence[str]
     table: Table | None = None
     text: str | None = None
-    annotations: Callable[[str], str] | None = None
+    special: Callable[[str], str] | None = None
 
 
 def list_field(document: Any) -> str | None:
@@ -90,7 +101,7 @@ def _format(words: tuple[str, ...], value: str) -> tuple[Format, str]:
     raise click.BadParameter(f"{word[:40]!r} is not one of {allowed}")
 
 
-def printing(*extra: str) -> Callable[[F], F]:
+def printing(*extra: str, default: str = "table") -> Callable[[F], F]:
     """Adds the output options; the command receives one `output`. `extra`: more formats."""
     words = (*PLAIN, *extra)
 
@@ -103,7 +114,7 @@ def printing(*extra: str) -> Callable[[F], F]:
 
     options = (
         click.option(
-            "-o", "--output", "chosen", default="table", show_default=True, metavar="FORMAT",
+            "-o", "--output", "chosen", default=default, show_default=True, metavar="FORMAT",
             callback=convert, shell_complete=complete,
             help=", ".join([*words, "jsonpath=… or custom-columns=NAME:.path,…"]),
         ),
@@ -150,8 +161,8 @@ def _render(view: View, output: Output) -> str:
             return _custom_columns(view.document, output)
         case "csv":
             return _csv(view, output)
-        case "sarif" | "github":
-            return view.annotations(output.format) if view.annotations else ""
+        case "sarif" | "github" | "xml" | "manifest":
+            return view.special(output.format) if view.special else ""
         case "table" | "wide":
             if view.text is not None:
                 return view.text

@@ -72,6 +72,12 @@ class RemoteBackend:
         found = self._service.decoded(body, d.FitDocument)
         return msgspec.structs.replace(found, verdict=_at_home(found.verdict, file))
 
+    async def render_pod(
+        self, text: str | bytes, file: str, *, namespace: str = "default"
+    ) -> d.LauncherPod:
+        body = await self._manifest("/api/v1/render/pod", text, file, namespace=namespace)
+        return self._service.decoded(body, d.LauncherPod)
+
     # -- changes ------------------------------------------------------------------------------
 
     async def permit(

@@ -127,7 +127,7 @@ def read_dump(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(dump.MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path}: {_reason(error)}") from None
+        raise InvalidInput(f"{path}: {reason(error)}") from None
 
 
 def kind_named(word: str) -> Kind:
@@ -167,10 +167,10 @@ def read_manifest(name: str) -> tuple[bytes, str]:
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1), name
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{name}: {_reason(error)}") from None
+        raise InvalidInput(f"{name}: {reason(error)}") from None
 
 
-def _reason(error: OSError | ValueError) -> str:
+def reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 

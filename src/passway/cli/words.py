@@ -51,6 +51,11 @@ def json_safe(text: str) -> str:
     return _CONTROLS.sub(lambda m: m[0] if m[0] == "\n" else f"\\u{ord(m[0]):04x}", text)
 
 
+def xml_safe(text: str) -> str:
+    """XML text with controls as character references, which say the same."""
+    return _CONTROLS.sub(lambda m: m[0] if m[0] in "\n\t" else f"&#x{ord(m[0]):x};", text)
+
+
 def count(number: int, noun: str) -> str:
     """`1 error`, `3 errors`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn, Protocol, TypeVar, cast
 import msgspec
 
 from passway.cluster.snapshot import Snapshot
+from passway.kubevirt.hostdev import Environment
 from passway.kubevirt.permitted import Permit
 from passway.manifest.spec import MachineSpec
 from passway.manifest.vm import parse_manifest
@@ -27,7 +28,7 @@ from passway.preflight.questions import drain, fit
 from passway.preflight.redact import redact
 from passway.preflight.walk import check
 from passway.service import documents as d
-from passway.service import report
+from passway.service import launcher, rendering, report
 from passway.service.machines import machines
 from passway.service.mine import my_devices
 
@@ -59,6 +60,10 @@ class Backend(Protocol):
     async def fit(
         self, text: str | bytes, file: str, *, namespace: str = "default"
     ) -> d.FitDocument: ...
+
+    async def render_pod(
+        self, text: str | bytes, file: str, *, namespace: str = "default"
+    ) -> d.LauncherPod: ...
 
     async def permit(
         self, permit: Permit, *, dry_run: bool = False, confirm: bool = False
@@ -158,6 +163,26 @@ class Reading(ABC):
             return report.fit(replace(found, verdict=self._shown(found.verdict)))
 
         return await _off_loop(text, count)
+
+    async def render_pod(
+        self, text: str | bytes, file: str, *, namespace: str = "default"
+    ) -> d.LauncherPod:
+        snapshot = self.snapshot
+
+        def made() -> d.LauncherPod:
+            spec = one_machine(text, file, namespace)
+            self.admit(spec.namespace)
+            return launcher.launcher_pod(spec, snapshot)
+
+        return await _off_loop(text, made)
+
+    def host_devices(
+        self, text: str | bytes, file: str, namespace: str, environment: Environment
+    ) -> d.HostDevices:
+        """What the launcher of the only machine of a manifest would give libvirt."""
+        spec = one_machine(text, file, namespace)
+        self.admit(spec.namespace)
+        return rendering.host_devices(spec, environment)
 
     def verdicts(
         self,

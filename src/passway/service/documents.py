@@ -6,7 +6,7 @@ are only ever added. Amounts are Kubernetes quantities as text where they can ha
 integers where they count devices.
 """
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -326,6 +326,62 @@ class MachineCreated(Document, frozen=True, kw_only=True):
     verdict: VerdictDocument
 
 
+class RenderError(Document, frozen=True, kw_only=True):
+    """Why KubeVirt would fail. `device` is where it stands in the spec; empty for the whole VM.
+
+    `looked_for`: the variables, files or fields that were read for it.
+    """
+
+    code: str
+    device: str
+    looked_for: tuple[str, ...]
+    message: str
+    hint: str
+
+
+class HostDeviceElement(Document, frozen=True, kw_only=True):
+    """A libvirt `<hostdev>` element; `device` is where its device stands in the spec."""
+
+    device: str | None
+    xml: str
+
+
+class HostDevices(Document, frozen=True, kw_only=True):
+    """What the launcher would give libvirt; with an `error` there are no elements."""
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["HostDevices"] = "HostDevices"
+    machine: MachineRef
+    elements: tuple[HostDeviceElement, ...]
+    error: RenderError | None = None
+
+
+class OverheadPart(Document, frozen=True, kw_only=True):
+    """Memory that KubeVirt adds to the guest's, and for what."""
+
+    part: str
+    bytes: int
+
+
+class LauncherPod(Document, frozen=True, kw_only=True):
+    """The pod that would run a VM: a v1 Pod as far as the scheduler and quotas look at it.
+
+    `requests` are the pod's as the scheduler sums them up. With an `error` KubeVirt creates no
+    pod, and this is the one that it would create otherwise. `unread`: kinds that the pod depends
+    on and that were not read, with why.
+    """
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["LauncherPod"] = "LauncherPod"
+    machine: MachineRef
+    pod: dict[str, Any]
+    overhead: tuple[OverheadPart, ...]
+    overhead_total: int
+    requests: dict[str, str]
+    error: RenderError | None = None
+    unread: dict[str, str] = {}
+
+
 class DevicePreflight(Document, frozen=True, kw_only=True):
     """`ok` is false exactly when an issue has severity error."""
 
@@ -387,5 +443,6 @@ class Problem(Document, frozen=True, kw_only=True):
 PUBLISHED: Final[tuple[type[Document], ...]] = (
     VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
     MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
+    HostDevices, LauncherPod,
 )  # fmt: skip
 """The documents with a published JSON Schema."""
