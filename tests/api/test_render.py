@@ -5,7 +5,7 @@ import json
 import pytest
 
 from passway.api import examples
-from passway.api.schemas import MAX_FILE, MAX_FILES
+from passway.api.schemas import MAX_FILE, MAX_FILES, MAX_METADATA
 from passway.service.rendering import MAX_ENTRIES
 
 XML = "/api/v1/render/xml"
@@ -96,7 +96,7 @@ async def test_a_vmi_with_a_status_shows_only_what_is_attached(user):
         ({"manifest": "", "env": {"A": "x" * (MAX_FILE + 1)}}, "env.A"),
         ({"manifest": "", "env": {f"A{n}": "" for n in range(MAX_FILES + 1)}}, "env"),
         ({"manifest": "", "metadata": {f"A{n}": "" for n in range(MAX_FILES + 1)}}, "metadata"),
-        ({"manifest": "", "metadata": {"a": "x" * (MAX_FILE + 1)}}, "metadata.a"),
+        ({"manifest": "", "metadata": {"a": "x" * (MAX_METADATA + 1)}}, "metadata.a"),
         ({"manifest": "", "network_info": "x" * (MAX_FILE + 1)}, "network_info"),
         ({"manifest": "", "files": {}}, "files"),
     ],

@@ -25,6 +25,8 @@ MAX_TEXT: Final = 1024
 MAX_LABELS: Final = 64
 MAX_FILES: Final = 256
 MAX_FILE: Final = 64 * 1024
+MAX_METADATA: Final = 16 * 1024
+"""Smaller, since each device reads its file anew; drivers write one or two KiB."""
 LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _PART: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_PART}(\.{_PART})*"
@@ -262,7 +264,7 @@ class RenderXmlBody(_Body):
     env: dict[str, Annotated[str, Field(max_length=MAX_FILE)]] = Field(
         default={}, max_length=MAX_FILES, description="The launcher's variables."
     )
-    metadata: dict[str, Annotated[str, Field(max_length=MAX_FILE)]] = Field(
+    metadata: dict[str, Annotated[str, Field(max_length=MAX_METADATA)]] = Field(
         default={},
         max_length=MAX_FILES,
         description="Claim metadata: path below /var/run/kubernetes.io/dra-device-attributes "
