@@ -177,7 +177,7 @@ class TranslationError(PasswayError):
     """
 
     kind: ClassVar[Kind] = Kind(
-        "TRANSLATION_FAILED", 422, EXIT_NO, "The launcher could not build the device"
+        "TRANSLATION_FAILED", 400, EXIT_NO, "The launcher could not build the device"
     )
 
     def __init__(
