@@ -14,7 +14,7 @@ from passway.cluster.snapshot import Snapshot
 from passway.model.verdict import NodeGroup, NodeResult
 from passway.preflight.stage import Question
 from passway.preflight.volumes import bound_to
-from passway.scheduler.filters import Demand, fails, places, used_on
+from passway.scheduler.filters import Demand, fails, placer, used_on
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -63,13 +63,13 @@ def demand_of(question: Question) -> Demand:
 
 def walk(snapshot: Snapshot, demand: Demand, names: list[str]) -> Placement:
     """The criteria of the named nodes."""
-    criteria = demand.criteria()
+    criteria, take = demand.criteria(), placer(demand)
     results: list[NodeResult] = []
     limits: dict[str, int] = {}
     total = 0
     for name in names:
         node, used = snapshot.nodes[name], used_on(snapshot, name)
-        count, limit = places(demand, node, used)
+        count, limit = take(node, used)
         if count:
             total += count
             limits[limit] = limits.get(limit, 0) + 1
