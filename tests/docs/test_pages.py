@@ -37,7 +37,7 @@ def test_schemas_are_those_of_the_documents(document):
     assert path.read_text(encoding="utf-8") == schema.text(document)
 
 
-def test_every_reason_is_given_somewhere_and_every_given_one_is_registered():
+def test_every_reason_of_the_registry_is_given_somewhere():
     text = "".join(
         path.read_text(encoding="utf-8") for path in SOURCES if path.name != "reasons.py"
     )
@@ -50,8 +50,3 @@ def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
-
-
-def test_anchors_of_reasons_are_headings():
-    headings = set(re.findall(r"^## (\w+)$", reasons.text(), re.MULTILINE))
-    assert headings == set(REASONS)
