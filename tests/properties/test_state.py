@@ -1,6 +1,7 @@
 """Laws of the state: the order of events, copies on write, lists, and giving back."""
 
 import copy
+from collections import Counter
 
 import msgspec
 from hypothesis import given, settings
@@ -138,16 +139,19 @@ def test_free_is_never_more_than_allocatable(items):
 
 @settings(deadline=None)
 @given(objects)
-def test_what_is_used_is_the_sum_of_the_pods(items):
+def test_what_is_free_is_what_the_pods_leave(items):
     snapshot = put(empty(), items).snapshot()
-    for usage in snapshot.usage.values():
-        total = {}
+    for name, usage in snapshot.usage.items():
+        known = snapshot.nodes.get(name)
+        left = Counter(known.allocatable if known else {})
         for found in usage.pods:
-            for resource, amount in found.requests:
-                total[resource] = total.get(resource, 0) + amount
-        assert usage.used == total
-        assert list(usage.pods) == sorted(usage.pods, key=lambda found: found.key)
-        assert 0 not in usage.used.values()
+            left.subtract(dict(found.requests))
+        assert usage.free == {resource: amount for resource, amount in left.items() if amount}
+        assert usage.pods == sorted(usage.pods, key=lambda found: found.key)
+        assert usage.pods or usage.free
+    assert {node.name for node in snapshot.nodes.values() if any(node.allocatable.values())} <= set(
+        snapshot.usage
+    )
 
 
 @settings(deadline=None)

@@ -6,6 +6,7 @@ cluster has been read, and SIGTERM or SIGINT ends it with code 0 after the runni
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -143,6 +144,8 @@ class Server(uvicorn.Server):
             self.failure = error
             self.should_exit = True
             return
+        gc.collect()
+        gc.freeze()  # what was listed stays: no collection need look at it again
         print(f"serving on {address(listener)}", flush=True)
 
     @override

@@ -78,6 +78,7 @@ def pod_requests(spec: PodSpec) -> Vector:
     The larger of (all containers and sidecars) and (each init container with the sidecars before
     it), then pod-level resources in their place, then the overhead of its runtime class.
     """
+    level = spec.resources
     return _total(
         tuple([_wanted(container.resources) for container in spec.containers or ()]),
         tuple(
@@ -86,9 +87,9 @@ def pod_requests(spec: PodSpec) -> Vector:
                 for container in spec.init_containers or ()
             ]
         ),
-        _items(spec.resources.limits) if spec.resources else (),
-        _items(spec.resources.requests) if spec.resources else (),
-        _items(spec.overhead),
+        _items(level.limits) if level else (),
+        _items(level.requests) if level else (),
+        _items(spec.overhead) if spec.overhead else (),
     )
 
 
@@ -125,7 +126,7 @@ def _wanted(resources: Resources | None) -> Items:
     requests, limits = resources.requests, resources.limits
     if limits and not (requests and limits.keys() <= requests.keys()):
         return tuple({**limits, **(requests or {})}.items())
-    return _items(requests)
+    return tuple(requests.items()) if requests else ()
 
 
 def _items(amounts: Amounts | None) -> Items:

@@ -12,13 +12,13 @@ import msgspec
 
 from passway.cluster.amounts import Vector, integers, pod_requests
 from passway.cluster.records import (
-    Meta,
     Node,
     NodeSpec,
     NodeStatus,
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodMeta,
     PodSpec,
     PodStatus,
     Taint,
@@ -134,11 +134,12 @@ def _flat(labels: dict[str, str]) -> tuple[str, ...]:
     flat: list[str] = []
     for key, value in sorted(labels.items()):
         # Long values are UIDs and hashes: each is one pod's own, so sharing gains nothing.
-        flat += (intern(key), intern(value) if len(value) < UID_LENGTH else value)
+        flat.append(intern(key))
+        flat.append(intern(value) if len(value) < UID_LENGTH else value)
     return tuple(flat)
 
 
-def _machine(meta: Meta) -> str | None:
+def _machine(meta: PodMeta) -> str | None:
     for owner in meta.owner_references or ():
         if owner.kind == "VirtualMachineInstance":
             return owner.name

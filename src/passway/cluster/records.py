@@ -177,8 +177,20 @@ class PodStatus(Record, frozen=True):
     nominated_node_name: str | None = None
 
 
+class PodMeta(Record, frozen=True):
+    """Without annotations, which make up a good part of a launcher and are read by nothing."""
+
+    name: str
+    namespace: str | None = None
+    resource_version: str = ""
+    labels: dict[str, str] | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+
 class Pod(Record, frozen=True):
-    metadata: Meta
+    metadata: PodMeta
     spec: PodSpec | None = None
     status: PodStatus | None = None
 

@@ -6,7 +6,7 @@ map before it writes to it again; taking a snapshot therefore costs nothing that
 Free = allocatable minus the requests of the pods assigned to the node, never allocatable alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
@@ -34,11 +34,15 @@ class Read(StrEnum):
         return self in {Read.READ, Read.EMPTY}
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False):
-    """The unfinished pods assigned to a node, by name, and the sum of their requests."""
+class Usage(msgspec.Struct, gc=False):
+    """The unfinished pods assigned to a node, by name, and what they leave of its allocatable.
 
-    pods: tuple[FoldedPod, ...] = ()
-    used: dict[str, int] = {}
+    `free` has no zeros; it is negative where pods hold more than the node offers (any more). The
+    state that made it writes to it as long as no snapshot has it.
+    """
+
+    pods: list[FoldedPod] = []
+    free: dict[str, int] = {}
 
 
 NO_USAGE: Final = Usage()
@@ -70,7 +74,7 @@ class Snapshot:
 
     def _filled(self, kind: Kind) -> bool:
         if kind is kinds.PODS:
-            return bool(self.usage or self.pending)
+            return bool(self.pending) or any(usage.pods for usage in self.usage.values())
         return bool(self.nodes if kind is kinds.NODES else self.objects.get(kind.plural))
 
     def all(self, kind: Kind, record: type[R]) -> Mapping[Key, R]:
@@ -79,13 +83,20 @@ class Snapshot:
         return cast("Mapping[Key, R]", self.objects.get(kind.plural, {}))
 
     def used(self, node: str, resource: str) -> int:
-        return self.usage.get(node, NO_USAGE).used.get(resource, 0)
+        """The requests of the pods assigned to the node, which may not be known (yet)."""
+        known = self.nodes.get(node)
+        offered = known.allocatable.get(resource, 0) if known else 0
+        return offered - self.free(node, resource)
 
     def free(self, node: str, resource: str) -> int:
         """May be negative, where pods hold more than a node offers any more."""
-        return self.nodes[node].allocatable.get(resource, 0) - self.used(node, resource)
+        return self.free_on(node).get(resource, 0)
 
-    def pods_on(self, node: str) -> tuple[FoldedPod, ...]:
+    def free_on(self, node: str) -> Mapping[str, int]:
+        """What is free of every resource; one that is not there has nothing free."""
+        return self.usage.get(node, NO_USAGE).free
+
+    def pods_on(self, node: str) -> Sequence[FoldedPod]:
         return self.usage.get(node, NO_USAGE).pods
 
     def holders(self, resource: str) -> Iterator[tuple[FoldedPod, int]]:

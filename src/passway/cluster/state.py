@@ -6,8 +6,9 @@ nothing while nothing changes. The order in which events of different objects ar
 change the state. It performs no IO and knows no clock.
 """
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterable
+from operator import attrgetter
 from sys import intern
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from passway.cluster import kinds
 from passway.cluster.amounts import HUGEPAGES, NATIVE
 from passway.cluster.fold import FoldedPod, NodeInfo, fold_node, fold_pod
 from passway.cluster.kinds import Kind
-from passway.cluster.records import Meta, Node, Pod, Record
+from passway.cluster.records import Meta, Node, Pod, PodMeta, Record
 from passway.cluster.snapshot import NO_USAGE, Key, Read, Snapshot, Usage
 from passway.model.errors import InvalidInput
 from passway.model.quantity import InvalidQuantity
@@ -24,6 +25,7 @@ _WHOLE: Final = tuple(
     kind.plural for kind in kinds.ALL if kind is not kinds.NODES and kind is not kinds.PODS
 )
 """The kinds whose objects are kept as they are."""
+_POD_KEY: Final = attrgetter("namespace", "name")
 
 
 class ClusterState:
@@ -32,6 +34,7 @@ class ClusterState:
     def __init__(self) -> None:
         self._maps: dict[str, dict[Any, Any]] = {}
         self._shared: set[str] = set()
+        self._fresh: set[str] = set()
         self._pods: dict[str, dict[str, FoldedPod]] = {}
         self._reads: dict[str, Read] = {}
         self._versions: dict[str, str] = {}
@@ -42,11 +45,7 @@ class ClusterState:
 
     def apply(self, kind: Kind, record: Record) -> None:
         """An object was added or changed. Raises InvalidInput before anything has changed."""
-        meta: Meta = record.metadata  # type: ignore[attr-defined] # every entry of the table has it
-        self._put(kind, _key(kind, meta), _folded(kind, record))
-        self._saw(meta.creation_timestamp)
-        self._saw(meta.deletion_timestamp)
-        self.mark(kind, Read.READ, meta.resource_version)
+        self._take(kind, record, _folded(kind, record))
 
     def delete(self, kind: Kind, namespace: str | None, name: str) -> None:
         """An object is gone; one that was never seen is no error."""
@@ -60,14 +59,13 @@ class ClusterState:
 
     def replace(self, kind: Kind, items: Iterable[Record], resource_version: str = "") -> None:
         """A complete list of a kind: whatever is not in it is gone."""
-        items = tuple(items)
-        for item in items:  # a fault is raised before anything has changed
-            _folded(kind, item)
-        kept = {_key(kind, item.metadata) for item in items}  # type: ignore[attr-defined] # as above
+        # All are folded first: a fault is raised before anything has changed.
+        folded = [(item, _folded(kind, item)) for item in items]
+        kept = {_key(kind, _meta(item)) for item, _ in folded}
         for key in [key for key in self._keys(kind) if key not in kept]:
             self.delete(kind, key[0], key[1])
-        for item in items:
-            self.apply(kind, item)
+        for item, what in folded:
+            self._take(kind, item, what)
         self.mark(kind, Read.READ, resource_version)
 
     def mark(self, kind: Kind, read: Read, resource_version: str = "") -> None:
@@ -88,6 +86,7 @@ class ClusterState:
         """An immutable view; the same object as long as nothing changed."""
         if self._snapshot is None or self._snapshot.at != at:
             self._shared.update(self._maps)
+            self._fresh.clear()
             maps = self._maps
             self._snapshot = Snapshot(
                 nodes=maps.get("nodes", {}),
@@ -115,6 +114,14 @@ class ClusterState:
             found = self._maps[name] = dict(found)
         return found
 
+    def _take(self, kind: Kind, record: Record, folded: Any) -> None:
+        meta = _meta(record)
+        self._put(kind, _key(kind, meta), folded)
+        for time in (meta.creation_timestamp, meta.deletion_timestamp):
+            if time:
+                self._saw(time)
+        self.mark(kind, Read.READ, meta.resource_version)
+
     def _put(self, kind: Kind, key: Key, folded: Any) -> None:
         if kind is kinds.PODS:
             self._set_pod(key, folded)
@@ -137,14 +144,34 @@ class ClusterState:
 
     def _set_node(self, name: str, node: NodeInfo | None) -> None:
         nodes = self._write("nodes")
-        before = _advertised(nodes.get(name))
-        after = _advertised(node)
+        known = nodes.get(name)
         if node is None:
             nodes.pop(name, None)
         else:
             nodes[name] = node
+        offered = known.allocatable if known else {}
+        offers = node.allocatable if node else {}
+        if offered != offers:
+            held = self._held(name)
+            _shift(held.free, offered.items(), -1)
+            _shift(held.free, offers.items(), 1)
+            self._drop_unused(name, held)
+        before, after = _advertised(known), _advertised(node)
         if before != after:
             self._advertise(name, before - after, after - before)
+
+    def _held(self, node: str) -> Usage:
+        """What is held on the node, safe to write to."""
+        usage = self._write("usage")
+        held: Usage = usage.get(node, NO_USAGE)
+        if node not in self._fresh or held is NO_USAGE:
+            self._fresh.add(node)
+            held = usage[node] = Usage(held.pods.copy(), held.free.copy())
+        return held
+
+    def _drop_unused(self, node: str, held: Usage) -> None:
+        if not (held.pods or held.free):
+            del self._maps["usage"][node]
 
     def _advertise(self, node: str, lost: frozenset[str], gained: frozenset[str]) -> None:
         advertisers = self._write("advertisers")
@@ -158,14 +185,12 @@ class ClusterState:
             advertisers[resource] = advertisers.get(resource, frozenset()) | {node}
 
     def _set_pod(self, key: Key, pod: FoldedPod | None) -> None:
-        namespace = self._pods.setdefault(intern(key[0]), {})
-        before = namespace.pop(key[1], None)
-        if pod is not None:
-            namespace[pod.name] = pod
-        elif not namespace:
-            del self._pods[key[0]]
+        before = self._pods.get(key[0], {}).get(key[1])
+        if before == pod:
+            return  # nothing that is kept has changed
+        self._keep(key, pod)
         if before and pod and before.node == pod.node and before.requests == pod.requests:
-            self._swap(before, pod)
+            self._swap(pod)
         else:
             if before is not None:
                 self._place(before, add=False)
@@ -175,26 +200,35 @@ class ClusterState:
             if changed is not None and changed.anti_affinity:
                 self._enter("guarded", changed, add=add)
 
-    def _swap(self, before: FoldedPod, pod: FoldedPod) -> None:
-        """A pod that still holds the same: most events are of this kind."""
+    def _keep(self, key: Key, pod: FoldedPod | None) -> None:
+        namespace = self._pods.setdefault(intern(key[0]), {})
+        if pod is not None:
+            namespace[pod.name] = pod
+        else:
+            del namespace[key[1]]
+            if not namespace:
+                del self._pods[key[0]]
+
+    def _swap(self, pod: FoldedPod) -> None:
+        """A pod that still holds the same."""
         if pod.node is None:
             self._enter("pending", pod, add=True)
         else:
-            usage = self._write("usage")
-            held = usage[pod.node]
-            pods = tuple([pod if other is before else other for other in held.pods])
-            usage[pod.node] = Usage(pods, held.used)
+            pods = self._held(pod.node).pods
+            pods[_index(pods, pod)] = pod
 
     def _place(self, pod: FoldedPod, *, add: bool) -> None:
         if pod.node is None:
             self._enter("pending", pod, add=add)
+            return
+        held = self._held(pod.node)
+        if add:
+            insort(held.pods, pod, key=_POD_KEY)
+            _shift(held.free, pod.requests, -1)
         else:
-            usage = self._write("usage")
-            changed = _usage(usage.get(pod.node, NO_USAGE), pod, add=add)
-            if changed.pods:
-                usage[pod.node] = changed
-            else:
-                del usage[pod.node]
+            del held.pods[_index(held.pods, pod)]
+            _shift(held.free, pod.requests, 1)
+            self._drop_unused(pod.node, held)
 
     def _enter(self, name: str, pod: FoldedPod, *, add: bool) -> None:
         if add:
@@ -214,7 +248,11 @@ def _folded(kind: Kind, record: Record) -> Any:
         raise InvalidInput(f"{kind.kind} {name}: {error}") from None
 
 
-def _key(kind: Kind, meta: Meta) -> Key:
+def _meta(record: Record) -> Meta | PodMeta:
+    return record.metadata  # type: ignore[attr-defined,no-any-return] # every entry has it
+
+
+def _key(kind: Kind, meta: Meta | PodMeta) -> Key:
     return (meta.namespace or "default" if kind.namespaced else "", meta.name)
 
 
@@ -233,21 +271,16 @@ def _advertised(node: NodeInfo | None) -> frozenset[str]:
     )
 
 
-def _usage(usage: Usage, pod: FoldedPod, *, add: bool) -> Usage:
-    used = dict(usage.used)
-    sign = 1 if add else -1
-    for resource, amount in pod.requests:
-        left = used.get(resource, 0) + sign * amount
+def _index(pods: list[FoldedPod], pod: FoldedPod) -> int:
+    """Where the pod of that name is."""
+    return bisect_left(pods, _POD_KEY(pod), key=_POD_KEY)
+
+
+def _shift(free: dict[str, int], amounts: Iterable[tuple[str, int]], sign: int) -> None:
+    """More or less is free of some resources; zeros are left out."""
+    for resource, amount in amounts:
+        left = free.get(resource, 0) + sign * amount
         if left:
-            used[resource] = left
+            free[resource] = left
         else:
-            del used[resource]
-    if not add:
-        return Usage(tuple([other for other in usage.pods if other is not pod]), used)
-    pods = list(usage.pods)
-    insort(pods, pod, key=_pod_key)
-    return Usage(tuple(pods), used)
-
-
-def _pod_key(pod: FoldedPod) -> Key:
-    return (pod.namespace, pod.name)
+            free.pop(resource, None)

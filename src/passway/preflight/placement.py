@@ -6,15 +6,16 @@ and keeps for each which criteria hold; the rest is one folded group that lacks 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from passway.cluster.amounts import HUGEPAGES
 from passway.cluster.labels import matches_selector
 from passway.cluster.records import PodAffinityTerm
-from passway.cluster.snapshot import Snapshot
+from passway.cluster.snapshot import NO_USAGE, Snapshot
 from passway.model.verdict import NodeGroup, NodeResult
 from passway.preflight.stage import Question
 from passway.preflight.volumes import bound_to
-from passway.scheduler.filters import Demand, fails, placer, used_on
+from passway.scheduler.filters import Demand, fails, places
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -63,19 +64,19 @@ def demand_of(question: Question) -> Demand:
 
 def walk(snapshot: Snapshot, demand: Demand, names: list[str]) -> Placement:
     """The criteria of the named nodes."""
-    criteria, take = demand.criteria(), placer(demand)
+    criteria = demand.criteria()
+    nodes = [snapshot.nodes[name] for name in names]
+    free = [held.free for held in map(snapshot.usage.get, names, repeat(NO_USAGE))]
     results: list[NodeResult] = []
     limits: dict[str, int] = {}
     total = 0
-    for name in names:
-        node, used = snapshot.nodes[name], used_on(snapshot, name)
-        count, limit = take(node, used)
+    for name, (count, limit) in zip(names, places(demand, nodes, free), strict=True):
         if count:
             total += count
             limits[limit] = limits.get(limit, 0) + 1
             results.append(NodeResult(name, criteria, (), count))
         else:
-            failed = tuple(fails(demand, node, used))
+            failed = tuple(fails(demand, snapshot.nodes[name], snapshot.free_on(name)))
             met = tuple([criterion for criterion in criteria if criterion not in failed])
             results.append(NodeResult(name, met, failed))
     return Placement(tuple(results), (), total, limits)

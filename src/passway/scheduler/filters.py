@@ -6,15 +6,13 @@ now) and bound volumes. It keeps every criterion's answer instead of stopping at
 that a refusal can say which combination fails. What it does not judge is named by the caller.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import floordiv, sub
 from typing import Final
 
 from passway.cluster.fold import NodeInfo
 from passway.cluster.labels import matches_labels
 from passway.cluster.records import NodeSelector, Toleration
-from passway.cluster.snapshot import NO_USAGE, Snapshot
 from passway.scheduler.selectors import matches_node
 from passway.scheduler.taints import UNSCHEDULABLE, untolerated
 
@@ -58,47 +56,45 @@ class Demand:
         return (CORDON, TAINTS, *labels, *rules, *self.requests)
 
 
-def places(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> tuple[int, str]:
-    """How many copies the node takes one after the other, and what then runs out; 0 for none."""
-    return placer(demand)(node, used)
+def places(
+    demand: Demand, nodes: Sequence[NodeInfo], free: Sequence[Mapping[str, int]]
+) -> list[tuple[int, str]]:
+    """How many copies each node takes one after the other, and what then runs out; 0 for none.
 
-
-def placer(demand: Demand) -> Callable[[NodeInfo, Mapping[str, int]], tuple[int, str]]:
-    """`places` for many nodes: what depends on the demand alone is done once.
-
-    The inner loops run in C, since a walk asks this of hundreds of nodes.
+    `free` is what each of the `nodes` has free. It goes resource by resource over all nodes: a
+    walk asks this of hundreds of nodes.
     """
-    names, wanted = tuple(demand.requests), tuple(demand.requests.values())
-    zeros = (0,) * len(names)
-    pairs = demand.labels.items()
+    names, pairs = tuple(demand.requests), demand.labels.items()
+    columns = [
+        [amounts.get(name, 0) // wanted for amounts in free]
+        for name, wanted in demand.requests.items()
+    ]
     ruled = bool(demand.node_selector or demand.node_affinity or demand.volumes)
+    found: list[tuple[int, str]] = []
+    for node, counts in zip(nodes, zip(*columns, strict=True), strict=True):
+        most = min(counts)
+        limit = names[counts.index(most)]
+        if most < 1 or (
+            (
+                ruled
+                or node.taints
+                or node.unschedulable
+                or not pairs <= node.labels.items()
+                or not node.labels.keys().isdisjoint(demand.avoided)
+            )
+            and _kept_away(demand, node)
+        ):
+            most = 0
+        elif demand.exclusive and most > 1:
+            most, limit = 1, "podAntiAffinity"
+        found.append((most, limit))
+    return found
 
-    def place(node: NodeInfo, used: Mapping[str, int]) -> tuple[int, str]:
-        free = map(sub, map(node.allocatable.get, names, zeros), map(used.get, names, zeros))
-        counts = tuple(map(floordiv, free, wanted))
-        most = min(counts, default=0)
-        limit = names[counts.index(most)] if counts else ""
-        if most < 1:
-            return (0, limit)
-        plain = (
-            not (node.unschedulable or node.taints or ruled)
-            and pairs <= node.labels.items()
-            and node.labels.keys().isdisjoint(demand.avoided)
-        )
-        if not plain and _kept_away(demand, node):
-            return (0, limit)
-        return (1, "podAntiAffinity") if demand.exclusive and most > 1 else (most, limit)
 
-    return place
-
-
-def fails(demand: Demand, node: NodeInfo, used: Mapping[str, int]) -> list[str]:
+def fails(demand: Demand, node: NodeInfo, free: Mapping[str, int]) -> list[str]:
     """The criteria that the node fails, in the order of `criteria()`."""
-    allocatable = node.allocatable
     return _kept_away(demand, node) + [
-        resource
-        for resource, wanted in demand.requests.items()
-        if allocatable.get(resource, 0) - used.get(resource, 0) < wanted
+        resource for resource, wanted in demand.requests.items() if free.get(resource, 0) < wanted
     ]
 
 
@@ -125,8 +121,3 @@ def _kept_away(demand: Demand, node: NodeInfo) -> list[str]:
     ):
         found.append(VOLUMES)
     return found
-
-
-def used_on(snapshot: Snapshot, node: str) -> Mapping[str, int]:
-    """The requests of the pods assigned to the node."""
-    return snapshot.usage.get(node, NO_USAGE).used

@@ -72,7 +72,7 @@ def test_a_pod_that_finishes_gives_back_what_it_held():
     made = state([node("n", {GPU: 1}), pod("p", "n", {GPU: "1"})])
     put(made, pod("p", "n", {GPU: "1"}, phase="Succeeded"))
     assert made.snapshot().free("n", GPU) == 1
-    assert made.snapshot().usage == {}
+    assert made.snapshot().pods_on("n") == []
     assert made.snapshot().read(kinds.PODS) is Read.EMPTY
 
 
@@ -96,7 +96,7 @@ def test_pods_on_a_node_are_in_the_order_of_their_names():
     assert [found.key for found in cluster(*items).pods_on("n")] == [
         ("x", "a"), ("x", "b"), ("y", "a"),
     ]  # fmt: skip
-    assert cluster().pods_on("n") == ()
+    assert cluster().pods_on("n") == []
 
 
 # -- pods that change -----------------------------------------------------------------------------
@@ -114,8 +114,8 @@ def test_a_pod_that_asks_for_other_things_is_counted_once():
     made = state([pod("p", "n", {GPU: "1", "cpu": "1"}), pod("q", "n", {"cpu": "1"})])
     put(made, pod("p", "m", {T4: "1", "cpu": "2"}))
     snapshot = made.snapshot()
-    assert snapshot.usage["n"].used == {"cpu": 1000, "pods": 1}
-    assert snapshot.usage["m"].used == {"cpu": 2000, "pods": 1, T4: 1}
+    assert snapshot.free_on("n") == {"cpu": -1000, "pods": -1}
+    assert snapshot.free_on("m") == {"cpu": -2000, "pods": -1, T4: -1}
 
 
 def test_a_pod_that_is_resized_where_it_is():

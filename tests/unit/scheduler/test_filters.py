@@ -1,11 +1,14 @@
 """One node against one pod: every criterion that fails, and how many copies fit."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from tests.builders import GPU, cluster, node, pod
 
 from passway.cluster.records import NodeSelector, Toleration
-from passway.scheduler.filters import Demand, fails, places, used_on
+from passway.cluster.snapshot import Usage
+from passway.scheduler.filters import Demand, fails, places
 
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 TAINT = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
@@ -18,12 +21,22 @@ def terms(*items):
 
 
 def judged(demand, item, used=None):
-    found = cluster(item).nodes["n"]
-    return fails(demand, found, used or {})
+    snapshot = after(item, used)
+    return fails(demand, snapshot.nodes["n"], snapshot.free_on("n"))
 
 
 def placed(demand, item, used=None):
-    return places(demand, cluster(item).nodes["n"], used or {})
+    snapshot = after(item, used)
+    return places(demand, [snapshot.nodes["n"]], [snapshot.free_on("n")])[0]
+
+
+def after(item, used):
+    """The node, with so much of it in use."""
+    free = {
+        name: amount - (used or {}).get(name, 0)
+        for name, amount in cluster(item).free_on("n").items()
+    }
+    return replace(cluster(item), usage={"n": Usage((), free)})
 
 
 @pytest.mark.parametrize(
@@ -135,14 +148,14 @@ def test_resources_against_what_is_free(requests, used, expected):
         ({"pods": 1, GPU: 8}, {}, {"exclusive": True}, (1, GPU)),
         ({"pods": 1, GPU: 9}, {}, {"exclusive": True}, (0, GPU)),
         ({"pods": 1}, {}, {"labels": {"x": "y"}}, (0, "pods")),
-        ({}, {}, {}, (0, "")),
     ],
 )
 def test_how_many_copies_fit_and_what_ends_them(requests, used, options, expected):
     assert placed(Demand(requests, **options), node("n", {GPU: 8}), used) == expected
 
 
-def test_what_is_used_on_a_node():
-    snapshot = cluster(node("n"), pod("p", "n", {GPU: "1"}))
-    assert used_on(snapshot, "n") == {GPU: 1, "pods": 1}
-    assert used_on(snapshot, "m") == {}
+def test_places_go_node_by_node():
+    snapshot = cluster(node("n", {GPU: 2}), node("m", {GPU: 8}), pod("p", "m", {GPU: "1"}))
+    nodes = [snapshot.nodes[name] for name in ("n", "m")]
+    free = [snapshot.free_on(name) for name in ("n", "m")]
+    assert places(Demand({GPU: 2, "pods": 1}), nodes, free) == [(1, GPU), (3, GPU)]
