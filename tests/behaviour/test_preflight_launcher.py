@@ -43,6 +43,42 @@ def test_names_of_plugins_for_containers(name):
     assert reasons(ask(vm(gpus=[name]), external, NODE)) == ["DeviceForContainers"]
 
 
+def test_a_cpu_request_that_kubevirt_cannot_write():
+    tiny = kubevirt(developerConfiguration={"cpuAllocationRatio": 100_000_000})
+    verdict = ask(vm(domain={"cpu": {"sockets": 1}}), tiny, NODE)
+    assert verdict.fits is Fits.NO
+    assert issue(verdict, "CpuRequestUnwritable").path.endswith(".domain.cpu")
+    assert "CpuRequestUnwritable" not in reasons(ask(vm(), kubevirt(), NODE))
+
+
+def test_a_network_binding_that_kubevirt_does_not_have():
+    made = vm(
+        devices={"interfaces": [{"name": "default", "binding": {"name": "plug"}}]},
+        networks=[{"name": "default", "pod": {}}],
+    )
+    verdict = ask(made, kubevirt(), NODE)
+    assert (verdict.fits, reasons(verdict)) == (Fits.NO, ["NetworkBindingUnknown"])
+    assert 'no network binding "plug"' in render(issue(verdict, "NetworkBindingUnknown")).message
+    has = kubevirt(network={"binding": {"plug": {}}})
+    assert reasons(ask(made, has, NODE)) == []
+    unread = ask(made, NODE, unread=[kinds.KUBEVIRTS])
+    assert "NetworkBindingUnknown" not in reasons(unread)
+    assert issue(unread, "KubeVirtUnreadable").severity is Severity.UNKNOWN
+
+
+def test_every_refusal_is_told_not_only_the_first():
+    made = vm(
+        devices={
+            "gpus": [{"name": "g", "deviceName": "a/b"}],
+            "interfaces": [{"name": "default", "binding": {"name": "plug"}}],
+        },
+        networks=[{"name": "default", "pod": {}}],
+    )
+    assert {"DeviceNotPermitted", "NetworkBindingUnknown"} <= set(
+        reasons(ask(made, kubevirt({}), NODE))
+    )
+
+
 def claiming(*, template=False):
     made = vm(devices={"gpus": [{"name": "g", "claimName": "c", "requestName": "one"}]})
     field = "resourceClaimTemplateName" if template else "resourceClaimName"

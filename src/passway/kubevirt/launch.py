@@ -1,12 +1,12 @@
 """The launcher pod that KubeVirt would render for a defaulted VMI.
 
 Pure: the VMI with KubeVirt's defaults and its surroundings in, the pod as the scheduler sees it
-out. Where KubeVirt would refuse to render, `refusal` says why, and the pod is still what it
+out. Where KubeVirt would refuse to render, `refusals` say why, and the pod is still what it
 would be otherwise, so that everything else about it can be judged. Source: kubevirt
 pkg/virt-controller/services/template.go (renderLaunchManifest), main of 2026-08-22.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -55,7 +55,12 @@ class Launch:
     runtime_class: str = ""
     scheduler: str = ""
     priority_class: str = ""
-    refusal: Refusal | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The one that KubeVirt tells: it stops at the first."""
+        return self.refusals[0] if self.refusals else None
 
     @property
     def overhead_bytes(self) -> int:
@@ -82,7 +87,7 @@ def render(vmi: Tree, around: Surroundings, architecture: str = "amd64") -> Laun
         runtime_class=around.configuration.default_runtime_class or "",
         scheduler=text(vmi, "spec", "schedulerName"),
         priority_class=text(vmi, "spec", "priorityClassName"),
-        refusal=_refusal(vmi, around, writable=writable),
+        refusals=tuple(_refusals(vmi, around, writable=writable)),
     )
 
 
@@ -101,19 +106,20 @@ def _compute(vmi: Tree, around: Surroundings, overhead: int) -> tuple[Container,
     return made, writable
 
 
-def _refusal(vmi: Tree, around: Surroundings, *, writable: bool) -> Refusal | None:
-    """The first reason not to render, in KubeVirt's order."""
+def _refusals(vmi: Tree, around: Surroundings, *, writable: bool) -> Iterator[Refusal]:
+    """Every reason not to render, in KubeVirt's order."""
     missing = tuple(devices.missing_attachments(vmi, around))
     if missing:
-        return Refusal("NetworkAttachmentMissing", missing[:1])
+        yield Refusal("NetworkAttachmentMissing", missing[:1])
     unpermitted = tuple(devices.unpermitted(vmi, around))
     if unpermitted:
-        return Refusal("DeviceNotPermitted", unpermitted)
+        yield Refusal("DeviceNotPermitted", unpermitted)
     if not writable:
-        return Refusal("CpuRequestUnwritable")
+        yield Refusal("CpuRequestUnwritable")
     plugins = around.configuration.binding_plugins
     unknown = tuple(name for name in binding_names(vmi) if name not in plugins)
-    return Refusal("NetworkBindingUnknown", unknown[:1]) if unknown else None
+    if unknown:
+        yield Refusal("NetworkBindingUnknown", unknown[:1])
 
 
 def _resource_claims(vmi: Tree) -> tuple[Tree, ...]:

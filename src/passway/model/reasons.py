@@ -525,6 +525,20 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "Remove it from domain.resources; KubeVirt counts the devices itself.",
     ),
     Reason(
+        "CpuRequestUnwritable",
+        "KubeVirt cannot write the CPU request",
+        "the CPU request that KubeVirt calculates from cpuAllocationRatio is too small to write, "
+        "so it creates no launcher",
+        "Set resources.requests.cpu in the VM, or lower cpuAllocationRatio in the KubeVirt object.",
+    ),
+    Reason(
+        "NetworkBindingUnknown",
+        "The cluster has no such network binding",
+        'KubeVirt has no network binding "{binding}", so it creates no launcher',
+        "Register the binding in spec.configuration.network.binding of the KubeVirt object, or use "
+        "another one.",
+    ),
+    Reason(
         "DeviceForContainers",
         "A resource that plugins for containers serve",
         "{resource} usually comes from a plugin for containers, which does not tell KubeVirt the "

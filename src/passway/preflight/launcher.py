@@ -1,9 +1,11 @@
-"""Stage 9: what would fail after scheduling, when the launcher builds the domain.
+"""Stage 9: the launcher: why its pod could not be rendered, or could not build the domain.
 
 Judged on what can be seen before: the claims that devices name must give one device for each
 request, a resource must be asked for as often as devices name it, and it should come from a plugin
-that tells KubeVirt the addresses. Source: kubevirt pkg/virt-launcher/virtwrap/device/hostdevice
-(gpu, generic, dra) and pkg/dra.
+that tells KubeVirt the addresses. Names used twice and two boot framebuffers end earlier, at
+admission; refusals to render that a stage of its own tells are left to it. Source: kubevirt
+pkg/virt-controller/services/template.go, pkg/virt-launcher/virtwrap/device/hostdevice (gpu,
+generic, dra) and pkg/dra.
 """
 
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from passway.manifest.spec import ClaimReference
 from passway.model.devices import ClaimDevice
 from passway.model.quantity import quantity
 from passway.model.verdict import Issue, Ref, Severity, Stage
-from passway.preflight.stage import Question
+from passway.preflight.stage import Question, state
 
 STAGE: Final = Stage.LAUNCHER
 FOR_CONTAINERS: Final = frozenset(
@@ -28,12 +30,31 @@ MIG: Final = "nvidia.com/mig-"
 
 def judge(question: Question) -> Iterator[Issue]:
     """The issues of this stage."""
+    yield from _refusals(question)
     yield from _counts(question)
     yield from _plugins(question)
     declared = {claim.name: claim for claim in reversed(question.spec.claims)}
     for device in question.spec.claim_devices:
         if device.claim_name in declared:  # else admission refuses it
             yield from _claim(question, device, declared[device.claim_name])
+
+
+def _refusals(question: Question) -> Iterator[Issue]:
+    for refusal in question.pod.launch.refusals:
+        if refusal.cause == "CpuRequestUnwritable":
+            path = question.spec.vmi_field("domain.cpu")
+            yield question.issue(STAGE, Severity.ERROR, refusal.cause, path)
+        elif refusal.cause == "NetworkBindingUnknown":
+            read = question.snapshot.read(kinds.KUBEVIRTS)
+            if read.known:
+                path = question.spec.vmi_field("domain.devices.interfaces")
+                (binding,) = refusal.subjects
+                yield question.issue(STAGE, Severity.ERROR, refusal.cause, path, binding=binding)
+            else:
+                what = "whether the network binding exists"
+                yield question.issue(
+                    STAGE, Severity.UNKNOWN, "KubeVirtUnreadable", state=state(read), what=what
+                )
 
 
 def _counts(question: Question) -> Iterator[Issue]:
