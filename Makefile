@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test run may use two workers; more helps nothing on two cores.
 WORKERS ?= 2
 
-.PHONY: setup demo test quick lint types coverage bench soak lock schema clean
+.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema clean
 
 setup: .venv/ready
 
@@ -42,15 +42,25 @@ bench: setup
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.scale
 
+# Mutation testing of the models of KubeVirt; about half an hour.
+mutants: setup .venv-mutants/ready
+	.venv-mutants/bin/python -m benchmarks.mutants --count $(or $(N),400) --seed $(or $(SEED),1) --workers $(WORKERS)
+
+.venv-mutants/ready: requirements/mutants.lock
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/mutants.lock
+	touch $@
+
 soak: setup
 	PASSWAY_SOAK=1 $(BIN)/pytest -n $(WORKERS) -m fuzz
 
 # Rewrites the hashed locks; they carry no addresses.
 lock: setup
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --extra server --group dev pyproject.toml -o requirements/dev.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group mutants -o requirements/mutants.lock
 
 schema: setup
 	$(BIN)/python -m tools.schema
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .venv-mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
