@@ -265,3 +265,55 @@ def _listed(field: str, prefix: str, resources: Iterable[str]) -> Object:
         for index, resource in enumerate(resources)
     ]
     return {field: entries} if entries else {}
+
+
+def instancetype(
+    name: str,
+    *,
+    namespace: str | None = None,
+    guest: int = 4,
+    memory: str = "8Gi",
+    gpus: Iterable[str] = (),
+    host_devices: Iterable[str] = (),
+    cpu: Object | None = None,
+    **spec: Any,
+) -> Object:
+    """An instance type of the cluster, or of a namespace; four vCPUs and 8Gi."""
+    return obj(
+        "instancetype.kubevirt.io/v1beta1",
+        f"Virtual{'Machine' if namespace else 'MachineCluster'}Instancetype", name, namespace,
+        spec={
+            "cpu": {"guest": guest, **(cpu or {})},
+            "memory": {"guest": memory},
+            **_listed("gpus", "gpu", gpus),
+            **_listed("hostDevices", "dev", host_devices),
+            **spec,
+        },
+    )  # fmt: skip
+
+
+def preference(name: str, *, namespace: str | None = None, **spec: Any) -> Object:
+    """A preference of the cluster, or of a namespace."""
+    return obj(
+        "instancetype.kubevirt.io/v1beta1",
+        f"Virtual{'Machine' if namespace else 'MachineCluster'}Preference", name, namespace,
+        spec=spec,
+    )  # fmt: skip
+
+
+def referring(
+    instancetype: str | Object | None = None,
+    preference: str | Object | None = None,
+    *,
+    domain: Object | None = None,
+    **options: Any,
+) -> Object:
+    """A VM with neither CPU nor memory of its own; a text is the name of the referred object."""
+    made = vm(**options)
+    inner = made["spec"]["template"]["spec"]["domain"]
+    del inner["cpu"], inner["memory"]
+    inner.update(domain or {})
+    for field, matcher in (("instancetype", instancetype), ("preference", preference)):
+        if matcher is not None:
+            made["spec"][field] = {"name": matcher} if isinstance(matcher, str) else matcher
+    return made

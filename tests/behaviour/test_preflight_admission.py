@@ -110,10 +110,12 @@ def test_an_instance_type_may_bring_the_memory():
     bare = vm(cpu={"cores": 1}, domain={"memory": {}})
     assert "MemoryMissing" in reasons(ask(bare, kubevirt(), NODE))
     bare["spec"]["instancetype"] = {"name": "small"}
-    assert found(ask(bare, kubevirt(), NODE)) == {"InstancetypeNotApplied": "spec.instancetype"}
+    assert found(ask(bare, kubevirt(), NODE)) == {"InstancetypeMissing": "spec.instancetype"}
+    unread = ask(bare, kubevirt(), NODE, unread=[kinds.CLUSTER_INSTANCETYPES])
+    assert found(unread) == {"KindUnread": "spec.instancetype"}
     del bare["spec"]["instancetype"]
     bare["spec"]["preference"] = {"name": "windows"}
-    assert found(ask(bare, kubevirt(), NODE)) == {}
+    assert found(ask(bare, kubevirt(), NODE)) == {"PreferenceMissing": "spec.preference"}
 
 
 def test_pools_and_replica_sets_are_judged_by_their_template():

@@ -156,13 +156,6 @@ def test_claim_gates_follow_the_release():
     assert issue(old, "FeatureGateOff").params["gate"] == "GPUsWithDRA"
 
 
-def test_an_instance_type_that_was_not_applied_is_unknown():
-    spec = vm()
-    spec["spec"]["instancetype"] = {"name": "u1.large"}
-    verdict = ask(spec, kubevirt(), NODE)
-    assert (verdict.fits, reasons(verdict)) == (Fits.UNKNOWN, ["InstancetypeNotApplied"])
-
-
 # -- permission -----------------------------------------------------------------------------------
 
 

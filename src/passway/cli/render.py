@@ -20,6 +20,7 @@ from passway.cli.table import Column, Table
 from passway.kubevirt.hostdev import Environment
 from passway.model.errors import EXIT_NO, EXIT_OK
 from passway.model.quantity import quantity
+from passway.preflight.references import refers
 from passway.service.backend import one_machine
 from passway.service.documents import HostDevices, LauncherPod, OverheadPart, RenderError
 from passway.service.rendering import host_devices, variables
@@ -88,6 +89,10 @@ def xml(
     )
     found = output.sorted(host_devices(spec, environment))
     show(_view(found), output)
+    if refers(spec):
+        words.complain(
+            "no cluster is asked, so devices of the instance type are left out", severity="note"
+        )
     if found.error is None:
         return EXIT_OK
     _complain(found.error)

@@ -89,6 +89,22 @@ DEVICE_CLASSES: Final = _kind(
 RUNTIME_CLASSES: Final = _kind(
     "RuntimeClass", "runtimeclasses", "node.k8s.io", "v1", r.RuntimeClass, namespaced=False
 )
+INSTANCETYPES: Final = _kind(
+    "VirtualMachineInstancetype", "virtualmachineinstancetypes", _INSTANCETYPE, "v1beta1",
+    r.Instancetype,
+)  # fmt: skip
+CLUSTER_INSTANCETYPES: Final = _kind(
+    "VirtualMachineClusterInstancetype", "virtualmachineclusterinstancetypes", _INSTANCETYPE,
+    "v1beta1", r.Instancetype, namespaced=False,
+)  # fmt: skip
+PREFERENCES: Final = _kind(
+    "VirtualMachinePreference", "virtualmachinepreferences", _INSTANCETYPE, "v1beta1",
+    r.Instancetype,
+)  # fmt: skip
+CLUSTER_PREFERENCES: Final = _kind(
+    "VirtualMachineClusterPreference", "virtualmachineclusterpreferences", _INSTANCETYPE,
+    "v1beta1", r.Instancetype, namespaced=False,
+)  # fmt: skip
 
 RESOURCE_CLAIMS: Final = _kind("ResourceClaim", "resourceclaims", _DRA, "v1", r.ResourceClaim)
 CLAIM_TEMPLATES: Final = _kind(
@@ -106,14 +122,7 @@ ALL: Final[tuple[Kind, ...]] = (
     _kind("CSIStorageCapacity", "csistoragecapacities", "storage.k8s.io", "v1", r.Named),
     _kind("PodDisruptionBudget", "poddisruptionbudgets", "policy", "v1", r.PodDisruptionBudget),
     MUTATING_WEBHOOKS, CRDS, KUBEVIRTS, HYPERCONVERGEDS, MACHINES, INSTANCES,
-    _kind("VirtualMachineInstancetype", "virtualmachineinstancetypes", _INSTANCETYPE, "v1beta1",
-         r.Instancetype),
-    _kind("VirtualMachineClusterInstancetype", "virtualmachineclusterinstancetypes", _INSTANCETYPE,
-         "v1beta1", r.Instancetype, namespaced=False),
-    _kind("VirtualMachinePreference", "virtualmachinepreferences", _INSTANCETYPE, "v1beta1",
-         r.Named),
-    _kind("VirtualMachineClusterPreference", "virtualmachineclusterpreferences", _INSTANCETYPE,
-         "v1beta1", r.Named, namespaced=False),
+    INSTANCETYPES, CLUSTER_INSTANCETYPES, PREFERENCES, CLUSTER_PREFERENCES,
     ATTACHMENTS,
     _kind("NodeResourceTopology", "noderesourcetopologies", "topology.node.k8s.io", "v1alpha2",
          r.Named, namespaced=False),

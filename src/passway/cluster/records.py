@@ -446,14 +446,11 @@ class VirtualMachineInstance(Record, frozen=True):
     status: MachineInstanceStatus | None = None
 
 
-class InstancetypeSpec(Record, frozen=True):
-    gpus: tuple[HostDevice, ...] | None = None
-    host_devices: tuple[HostDevice, ...] | None = None
-
-
 class Instancetype(Record, frozen=True):
+    """An instance type or a preference. `spec` stays plain: it is laid over a VM's plain tree."""
+
     metadata: Meta
-    spec: InstancetypeSpec | None = None
+    spec: dict[str, Any] | None = None
 
 
 # -- dynamic resource allocation ----------------------------------------------------------------

@@ -4,7 +4,7 @@ Knows where each kind keeps the VMI spec, its labels and the VM-level fields. Th
 with generateName is completed with as many characters as the API server would add.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from passway.manifest import views
@@ -68,6 +68,17 @@ def read_machine(
         labels=instance.at("metadata", "labels").texts(),
         annotations=instance.at("metadata", "annotations").texts(),
         replicas=_replicas(root.at("spec", "replicas"), findings) if layout.replicas else 1,
+        run_strategy=run_strategy,
+        instancetype=instancetype,
+        preference=preference,
+    )
+    return viewed(spec, vmi, findings), findings.faults
+
+
+def viewed(spec: MachineSpec, vmi: Cursor, findings: Findings) -> MachineSpec:
+    """The machine with all views of a VMI spec."""
+    return replace(
+        spec,
         devices=devices(vmi, findings),
         interfaces=views.interfaces(vmi, findings),
         cpu=views.cpu(vmi),
@@ -79,11 +90,7 @@ def read_machine(
         volumes=views.volumes(vmi, findings),
         eviction_strategy=vmi.at("evictionStrategy").text(),
         priority_class=vmi.at("priorityClassName").text(),
-        run_strategy=run_strategy,
-        instancetype=instancetype,
-        preference=preference,
     )
-    return spec, findings.faults
 
 
 def _place(document: MappingNode) -> tuple[str, int, int]:

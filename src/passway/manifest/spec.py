@@ -74,7 +74,8 @@ class MachineSpec:
     `ref.kind` is the kind of the object that asks; `replicas` how many machines it asks for.
     `document` is the whole object, `vmi` the VMI spec inside it, `vmi_path` its field path (empty
     for none). `labels` and `annotations` are those of the VMI. All `path`s are field paths from
-    the document's root.
+    the document's root. `inherited` is filled once the objects that the VM refers to were laid over
+    it: field path -> path of the reference that brought the field, and what is below it.
     """
 
     ref: Ref
@@ -98,6 +99,7 @@ class MachineSpec:
     run_strategy: str | None = None
     instancetype: Ref | None = None
     preference: Ref | None = None
+    inherited: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def namespace(self) -> str:
@@ -119,6 +121,15 @@ class MachineSpec:
     def position(self, path: str) -> Position | None:
         """Where the field at `path` (from the document's root) is; else its nearest parent."""
         return self.document.locate(path)
+
+    def written(self, path: str) -> str:
+        """The path that a reader finds in the manifest: of a field, or of what brought it."""
+        if not self.inherited or path in self.inherited:
+            return self.inherited.get(path, path)
+        if self.document.find(path) is not None:
+            return path
+        above = [held for held in self.inherited if path.startswith((f"{held}.", f"{held}["))]
+        return self.inherited[max(above, key=len)] if above else path
 
     def vmi_field(self, path: str) -> str:
         """The field path from the document's root of a path below the VMI spec."""

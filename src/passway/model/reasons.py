@@ -15,6 +15,7 @@ from typing import Any, Final
 from passway.model.admission_reasons import ADMISSION
 from passway.model.override import override
 from passway.model.reason import Reason
+from passway.model.reference_reasons import REFERENCES
 from passway.model.verdict import Issue, Param, Some
 
 SHOWN: Final = 5
@@ -264,12 +265,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "Give each device its own request; a request yields one device.",
     ),
     *ADMISSION,
-    Reason(
-        "InstancetypeNotApplied",
-        "The instance type was not applied",
-        'the VM takes its size, and perhaps devices, from {kind} "{name}", which is not judged',
-        "Hand in the expanded VM (virtctl expand vm).",
-    ),
+    *REFERENCES,
     # -- permission -------------------------------------------------------------------------
     Reason(
         "DeviceNotPermitted",

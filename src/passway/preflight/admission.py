@@ -2,8 +2,8 @@
 
 The rules are those of `kubevirt.admission`, asked as if the VMI of this machine were created now:
 defaults first, then every rule at once, each told with its place. Without the KubeVirt object the
-rules that need no configuration still hold, and what hangs on feature gates is unknown. What is not
-modelled is not guessed: an instance type that was not applied is unknown.
+rules that need no configuration still hold, and what hangs on feature gates is unknown. What became
+of the instance type and the preference, which `references` applied before, is told here too.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from passway.preflight.stage import Question, state
 
 STAGE: Final = Stage.ADMISSION
 FROM_ELSEWHERE: Final = frozenset({"MemoryMissing", "SecureBootNeedsSmm"})
-"""Rules on what an instance type or a preference may still bring."""
+"""Rules on what an instance type or a preference would bring that was not applied."""
 CONFIGURED: Final = {"MachineTypeUnsupported": "the allowed machine types"}
 """Rules that the configuration decides, beside the gates -> what could not be checked."""
 _ALL_ON: Final = Settings(Gates(MODELLED, frozenset(STATES), frozenset()))
@@ -43,15 +43,7 @@ def judge(question: Question) -> Iterator[Issue]:
         yield from _refused(question, _review(question, _ALL_ON), frozenset(CONFIGURED))
         if not read.known:
             yield from _undecided(question, read)
-    if question.spec.instancetype:
-        yield question.issue(
-            STAGE,
-            Severity.UNKNOWN,
-            "InstancetypeNotApplied",
-            "spec.instancetype",
-            kind=question.spec.instancetype.kind,
-            name=question.spec.instancetype.name,
-        )
+    yield from question.found()
 
 
 def _namespace(question: Question) -> Iterator[Issue]:
@@ -78,7 +70,7 @@ def _refused(
     question: Question, review: Review, but: frozenset[str] = frozenset()
 ) -> Iterator[Issue]:
     spec = question.spec
-    if spec.instancetype or spec.preference:
+    if question.findings:
         but |= FROM_ELSEWHERE
     for cause, site in sites(review.causes):
         if cause.rule not in but:

@@ -20,7 +20,7 @@ from passway.model.verdict import Fits, Ref, Verdict
 from passway.preflight import quota
 from passway.preflight.stage import Question
 from passway.preflight.supply import holder_of
-from passway.preflight.walk import check, launcher_of
+from passway.preflight.walk import ask, preflight
 
 Effect = Literal["stops", "migrates", "blocks", "external"]
 ROOM_SHOWN: Final = 10
@@ -54,9 +54,9 @@ def fit(spec: MachineSpec, snapshot: Snapshot) -> Fit:
     Zero when any stage refuses one; each node counts alone, so copies that keep each other away
     by more than the node are counted too high and said to be unknown in the verdict.
     """
-    verdict = check(spec, snapshot, replicas=1)
+    question = ask(spec, snapshot, 1)
+    verdict = preflight(question)
     nodes = verdict.places or 0
-    question = Question(spec, launcher_of(spec, snapshot), snapshot, 1)
     left = _by_quota(question)
     by_quota = min(left.values()) if left else None
     refused = verdict.fits is Fits.NO

@@ -5,7 +5,7 @@ the snapshot, and nothing else. The helpers here build issues with the manifest'
 *unknown* for kinds that were not read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,13 +18,27 @@ from passway.model.verdict import Issue, Param, Ref, Severity, Stage
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """What will be an issue: found before there is a launcher to ask about."""
+
+    reason: str
+    severity: Severity
+    path: str
+    params: Mapping[str, Param]
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """Would `replicas` of this machine get running now? `pod` is the launcher of one."""
+    """Would `replicas` of this machine get running now? `pod` is the launcher of one.
+
+    `spec` has in it what the VM refers to; `findings` say what became of that.
+    """
 
     spec: MachineSpec
     pod: LauncherPod
     snapshot: Snapshot
     replicas: int = 1
+    findings: tuple[Finding, ...] = ()
 
     def issue(
         self,
@@ -36,6 +50,7 @@ class Question:
         **params: Param,
     ) -> Issue:
         """An issue about this machine, with the place of `path` in the manifest."""
+        path = self.spec.written(path)
         return Issue(
             reason=reason,
             stage=stage,
@@ -46,6 +61,13 @@ class Question:
             nodes=nodes,
             position=self.spec.position(path) if path else None,
         )
+
+    def found(self) -> Iterator[Issue]:
+        """The findings, as issues of the stage of admission."""
+        for item in self.findings:
+            yield self.issue(
+                Stage.ADMISSION, item.severity, item.reason, item.path, (), **item.params
+            )
 
     def path_of(self, resource: str) -> str:
         """The manifest's field that asks for a resource; empty where none does by itself."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from passway.cluster.snapshot import Snapshot
-from passway.kubevirt.launcher_pod import LauncherPod, render_launcher
+from passway.kubevirt.launcher_pod import render_launcher
 from passway.manifest.spec import MachineSpec
 from passway.model.verdict import Issue, Outcome, Stage, StageResult, Verdict, fits_of, outcome_of
 from passway.preflight import (
@@ -21,6 +21,7 @@ from passway.preflight import (
     networks,
     permission,
     quota,
+    references,
     scheduling,
 )
 from passway.preflight.placement import place
@@ -40,25 +41,23 @@ JUDGES: Final[Mapping[Stage, Judge]] = MappingProxyType(
 STAGES: Final = tuple(stage for stage in Stage if stage is not Stage.MANIFEST)
 
 
-def launcher_of(spec: MachineSpec, snapshot: Snapshot) -> LauncherPod:
-    """The launcher pod of a machine on this cluster, its virtual functions included."""
-    return render_launcher(spec, snapshot, networks.functions(spec, snapshot))
+def ask(spec: MachineSpec, snapshot: Snapshot, replicas: int | None = None) -> Question:
+    """The question about a machine: what it refers to is applied, and its launcher is made.
+
+    `replicas` (the manifest's own number by default) asks for that many at once.
+    """
+    expanded = references.expand(spec, snapshot)
+    functions = networks.functions(expanded.spec, snapshot)
+    pod = render_launcher(expanded.spec, snapshot, functions)
+    count = spec.replicas if replicas is None else replicas
+    return Question(expanded.spec, pod, snapshot, count, expanded.findings)
 
 
-def preflight(
-    spec: MachineSpec,
-    pod: LauncherPod,
-    snapshot: Snapshot,
-    *,
-    replicas: int | None = None,
-    expand: bool = False,
-) -> Verdict:
+def preflight(question: Question, *, expand: bool = False) -> Verdict:
     """Would this machine get running now, with all its devices?
 
-    `replicas` (the manifest's own number by default) asks for that many at once. Nodes that lack
-    the rarest resource are one folded group unless `expand`.
+    Nodes that lack the rarest resource are one folded group unless `expand`.
     """
-    question = Question(spec, pod, snapshot, spec.replicas if replicas is None else replicas)
     placement = place(question, expand=expand)
     found: dict[Stage, tuple[Issue, ...]] = {
         stage: tuple(judge(question)) for stage, judge in JUDGES.items()
@@ -66,7 +65,7 @@ def preflight(
     found[Stage.SCHEDULING] = tuple(scheduling.judge(question, placement))
     stages = tuple(_result(stage, found.get(stage)) for stage in STAGES)
     return Verdict(
-        subject=spec.ref,
+        subject=question.spec.ref,
         fits=fits_of(issue for stage in stages for issue in stage.issues),
         stages=stages,
         nodes=placement.nodes,
@@ -80,8 +79,8 @@ def preflight(
 def check(
     spec: MachineSpec, snapshot: Snapshot, *, replicas: int | None = None, expand: bool = False
 ) -> Verdict:
-    """`preflight` on the launcher that KubeVirt would make of the machine."""
-    return preflight(spec, launcher_of(spec, snapshot), snapshot, replicas=replicas, expand=expand)
+    """The verdict on a machine and the launcher that KubeVirt would make of it."""
+    return preflight(ask(spec, snapshot, replicas), expand=expand)
 
 
 def _result(stage: Stage, issues: tuple[Issue, ...] | None) -> StageResult:

@@ -26,7 +26,8 @@ from passway.plan.permit import Change, plan_permit, plan_unpermit
 from passway.preflight.drift import drift
 from passway.preflight.questions import drain, fit
 from passway.preflight.redact import redact
-from passway.preflight.walk import check
+from passway.preflight.references import refers
+from passway.preflight.walk import ask, check
 from passway.service import documents as d
 from passway.service import launcher, rendering, report
 from passway.service.machines import machines
@@ -179,9 +180,14 @@ class Reading(ABC):
     def host_devices(
         self, text: str | bytes, file: str, namespace: str, environment: Environment
     ) -> d.HostDevices:
-        """What the launcher of the only machine of a manifest would give libvirt."""
+        """What the launcher of the only machine of a manifest would give libvirt.
+
+        Needs the cluster only for a VM with an instance type or a preference.
+        """
         spec = one_machine(text, file, namespace)
         self.admit(spec.namespace)
+        if refers(spec):
+            return rendering.expanded_host_devices(ask(spec, self.snapshot, 1), environment)
         return rendering.host_devices(spec, environment)
 
     def verdicts(

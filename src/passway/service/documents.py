@@ -367,8 +367,8 @@ class LauncherPod(Document, frozen=True, kw_only=True):
     """The pod that would run a VM: a v1 Pod as far as the scheduler and quotas look at it.
 
     `requests` are the pod's as the scheduler sums them up. With an `error` KubeVirt creates no
-    pod, and this is the one that it would create otherwise. `unread`: kinds that the pod depends
-    on and that were not read, with why.
+    pod, and this is the one that it would create otherwise. `unread`: kinds (or
+    references of the VM) that the pod depends on and that were not read, with why.
     """
 
     api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)

@@ -16,7 +16,10 @@ from passway.kubevirt.launch import Launch, Refusal
 from passway.kubevirt.launcher_pod import LauncherPod
 from passway.manifest.spec import MachineSpec
 from passway.model.quantity import Quantity
-from passway.preflight.walk import launcher_of
+from passway.model.reasons import render
+from passway.model.verdict import Severity
+from passway.preflight.stage import Question
+from passway.preflight.walk import ask
 from passway.service import documents as d
 from passway.service import report
 
@@ -54,7 +57,8 @@ _HOMES: Final = {"NetworkAttachmentMissing": kinds.ATTACHMENTS}
 
 def launcher_pod(spec: MachineSpec, snapshot: Snapshot) -> d.LauncherPod:
     """The pod that KubeVirt would create for a machine on this cluster."""
-    pod = launcher_of(spec, snapshot)
+    question = ask(spec, snapshot, 1)
+    pod = question.pod
     return d.LauncherPod(
         machine=report.machine_ref(spec.ref),
         pod=_manifest(spec, pod),
@@ -63,13 +67,42 @@ def launcher_pod(spec: MachineSpec, snapshot: Snapshot) -> d.LauncherPod:
         ),
         overhead_total=sum(pod.overhead.values()),
         requests={name: str(as_quantity(name, count)) for name, count in pod.requests.items()},
-        error=_refused(pod.launch.refusal, snapshot),
+        error=stopped(question) or _refused(pod.launch.refusal, snapshot),
         unread={
-            kind.plural: snapshot.read(kind).value
-            for kind in _needed(spec, pod)
-            if not snapshot.read(kind).known
+            **{
+                kind.plural: snapshot.read(kind).value
+                for kind in _needed(spec, pod)
+                if not snapshot.read(kind).known
+            },
+            **dict(_left_out(question)),
         },
     )
+
+
+def stopped(question: Question) -> d.RenderError | None:
+    """What keeps KubeVirt from making anything of the VM: something about what it refers to."""
+    for issue in question.found():
+        if issue.severity is Severity.ERROR:
+            words = render(issue)
+            return d.RenderError(
+                code=issue.reason,
+                device="",
+                looked_for=(issue.path,),
+                message=words.message,
+                hint=words.remedy,
+            )
+    return None
+
+
+def _left_out(question: Question) -> Iterator[tuple[str, str]]:
+    """What the VM refers to and nobody read: the kind, or the field, and why."""
+    for issue in question.found():
+        if issue.severity is Severity.UNKNOWN:
+            kind = kinds.BY_PLURAL.get(str(issue.params.get("kind")))
+            if kind is None:
+                yield issue.path, issue.reason
+            else:
+                yield kind.plural, question.snapshot.read(kind).value
 
 
 def _needed(spec: MachineSpec, pod: LauncherPod) -> Iterator[kinds.Kind]:

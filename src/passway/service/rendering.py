@@ -15,8 +15,12 @@ from passway.kubevirt.hostdev_errors import TranslationError, subject
 from passway.kubevirt.hostdev_spec import Vmi, read_machine
 from passway.manifest.spec import MachineSpec
 from passway.model.errors import InvalidInput
+from passway.model.reasons import render as render_issue
+from passway.model.verdict import Severity
+from passway.preflight.stage import Question
 from passway.service import documents as d
 from passway.service import report
+from passway.service.launcher import stopped
 
 MAX_ENTRIES: Final = 256
 """Of each list; a guest has no room for as many PCI devices."""
@@ -51,6 +55,22 @@ def host_devices(spec: MachineSpec, environment: Environment) -> d.HostDevices:
             hint=failure.hint,
         )
     return d.HostDevices(machine=report.machine_ref(spec.ref), elements=elements, error=error)
+
+
+def expanded_host_devices(question: Question, environment: Environment) -> d.HostDevices:
+    """The same for a VM that refers to an instance type or a preference.
+
+    Raises InvalidInput where what it refers to is not known, since devices may come from there.
+    """
+    ref = question.spec.ref
+    for issue in question.found():
+        if issue.severity is Severity.UNKNOWN:
+            words = render_issue(issue)
+            raise InvalidInput(f"{issue.path}: {words.message}", hint=words.remedy)
+    error = stopped(question)
+    if error is not None:
+        return d.HostDevices(machine=report.machine_ref(ref), elements=(), error=error)
+    return host_devices(question.spec, environment)
 
 
 def variables(spec: MachineSpec) -> tuple[str, ...]:

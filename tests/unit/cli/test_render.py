@@ -171,3 +171,12 @@ def test_a_refusal_is_told_beside_the_pod(tmp_path):
 def test_what_was_not_read_is_told(vm):
     result = run("pod", "-f", vm, "--from", vm)
     assert "defaults stand in for what was not read: kubevirts, namespaces" in result.stderr
+
+
+def test_an_instance_type_is_left_out_of_the_xml(tmp_path, env):
+    path = tmp_path / "vm.yaml"
+    text = machine([{"name": "g1", "deviceName": A10}])
+    path.write_text(text.replace("runStrategy:", "instancetype: {name: it}\n  runStrategy:"))
+    result = run("xml", "-f", str(path), "--env", env)
+    assert "devices of the instance type are left out" in result.stderr
+    assert "ua-gpu-g1" in result.stdout

@@ -10,18 +10,21 @@ from tests.builders import (
     VF,
     attachment,
     cluster,
+    instancetype,
     kubevirt,
     namespace,
     node,
     obj,
     pci,
     pod,
+    referring,
     vm,
     vmi,
 )
 
 from passway.cluster import kinds
 from passway.kube.memory import MemoryCluster, Rule
+from passway.kubevirt.hostdev import Environment
 from passway.model.errors import (
     Conflict,
     Forbidden,
@@ -212,6 +215,36 @@ async def test_a_create_that_does_not_fit_has_every_reason():
     assert [item.reason for item in caught.value.issues if item.severity == "error"] == [
         "DeviceNotPermitted", "ResourceNotAdvertised",
     ]  # fmt: skip
+
+
+async def test_a_create_keeps_the_references_and_judges_what_they_bring():
+    live = Live(*OBJECTS, instancetype("it", gpus=[GPU]))
+    wanted = referring("it", name="new")
+    async with live:
+        with pytest.raises(PreflightFailed, match="not in permittedHostDevices"):
+            await live.backend.create(wanted)
+    live = Live(
+        namespace("default"), kubevirt(), node("a", {GPU: 1}), instancetype("it", gpus=[GPU])
+    )
+    async with live:
+        await live.backend.create(wanted)
+        made = await live.cluster.get(kinds.MACHINES, "new", "default")
+    assert made["spec"] == wanted["spec"]
+
+
+def test_devices_of_an_instance_type_are_rendered():
+    some = backend(kubevirt(), instancetype("it", gpus=[GPU]))
+    around = Environment({"PCI_RESOURCE_NVIDIA_COM_GA102GL_A10": "0000:65:00.0"}, {}, None)
+
+    def rendered(spec):
+        return some.host_devices(json.dumps(spec), "vm.json", "default", around)
+
+    found = rendered(referring("it"))
+    assert ([item.device for item in found.elements], found.error) == (["gpus[0] 'gpu0'"], None)
+    assert rendered(vm(gpus=[GPU])).elements == found.elements
+    assert rendered(referring("gone")).error.code == "InstancetypeMissing"
+    with pytest.raises(InvalidInput, match=r"spec\.instancetype\.revisionName: .*not read"):
+        rendered(referring({"name": "it", "revisionName": "r"}))
 
 
 async def test_unknowns_do_not_refuse_a_create():

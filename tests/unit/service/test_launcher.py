@@ -5,7 +5,17 @@ import json
 from typing import get_args
 
 import pytest
-from tests.builders import GPU, VF, attachment, cluster, kubevirt, pci, vm
+from tests.builders import (
+    GPU,
+    VF,
+    attachment,
+    cluster,
+    instancetype,
+    kubevirt,
+    pci,
+    referring,
+    vm,
+)
 
 from passway.cluster import kinds
 from passway.kubevirt.launch import Cause
@@ -114,3 +124,40 @@ def test_one_machine_of_an_own_namespace():
         rendered(vm(), may_see=frozenset({"other"}))
     with pytest.raises(InvalidInput, match="2 machines"):
         rendered({"apiVersion": "v1", "kind": "List", "items": [vm("a"), vm("b")]})
+
+
+# -- instance types -------------------------------------------------------------------------------
+
+
+def test_the_pod_has_what_the_instance_type_brings():
+    found = rendered(referring("it"), cluster(kubevirt(), instancetype("it", gpus=[GPU])))
+    assert (found.error, found.requests[GPU], found.requests["cpu"]) == (None, "1", "405m")
+    name = found.pod["metadata"]["annotations"]["kubevirt.io/cluster-instancetype-name"]
+    assert name == "it"
+
+
+def test_what_stands_against_the_instance_type_is_the_error():
+    found = rendered(vm(), cluster(kubevirt()))
+    assert found.error is None
+    spec = referring("it", domain={"cpu": {"cores": 1}})
+    error = rendered(spec, cluster(kubevirt(), instancetype("it"))).error
+    assert (error.code, error.looked_for) == (
+        "InstancetypeConflict", ("spec.template.spec.domain.cpu.cores",),
+    )  # fmt: skip
+    missing = rendered(referring("it"), cluster(kubevirt())).error
+    assert (missing.code, missing.device) == ("InstancetypeMissing", "")
+    assert missing.hint.startswith("Correct name and kind")
+
+
+@pytest.mark.parametrize(
+    ("matcher", "unread"),
+    [
+        ("it", {"virtualmachineclusterinstancetypes": "forbidden"}),
+        ({"name": "it", "revisionName": "r"},
+         {"spec.instancetype.revisionName": "RevisionNotRead"}),
+    ],
+)  # fmt: skip
+def test_an_instance_type_that_was_not_read_is_named(matcher, unread):
+    held = cluster(kubevirt(), forbidden=[kinds.CLUSTER_INSTANCETYPES])
+    found = rendered(referring(matcher), held)
+    assert (found.error, found.unread) == (None, unread)
