@@ -49,15 +49,15 @@ def judge(question: Question) -> Iterator[Issue]:
 def _namespace(question: Question) -> Iterator[Issue]:
     yield from question.unread(STAGE, kinds.NAMESPACES, "whether the namespace exists")
     snapshot, namespace = question.snapshot, question.spec.namespace
-    found = [name for _, name in snapshot.all(kinds.NAMESPACES, records.Named)]
-    if snapshot.read(kinds.NAMESPACES).known and namespace not in found:
+    found = snapshot.all(kinds.NAMESPACES, records.Named)
+    if snapshot.read(kinds.NAMESPACES).known and ("", namespace) not in found:
         yield question.issue(
             STAGE,
             Severity.ERROR,
             "NamespaceMissing",
             "metadata.namespace",
             namespace=namespace,
-            near=nearest(namespace, found),
+            near=nearest(namespace, [name for _, name in found]),
         )
 
 
