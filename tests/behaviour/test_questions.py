@@ -7,6 +7,7 @@ from tests.builders import (
     VF,
     attachment,
     cluster,
+    instancetype,
     kubevirt,
     machine,
     node,
@@ -14,6 +15,7 @@ from tests.builders import (
     pci,
     pod,
     quota,
+    referring,
     vm,
     vmi,
 )
@@ -23,6 +25,7 @@ from passway.model.errors import NotFound
 from passway.model.reasons import render
 from passway.preflight.drift import drift
 from passway.preflight.questions import drain, fit
+from passway.service.machines import machines
 
 GPU_VM = machine(vm(gpus=[GPU]))
 DEVICES = {"domain": {"devices": {"gpus": [{"name": "g", "deviceName": GPU}]}}}
@@ -190,6 +193,22 @@ def test_an_absent_list_is_no_drift():
 def test_disabled_entries_are_no_drift():
     permitted = {"pciHostDevices": [pci("10DE:2236", GPU, disabled=True)]}
     assert findings(kubevirt(permitted), node("a")) == ()
+
+
+@pytest.mark.parametrize(
+    ("brought", "devices"),
+    [
+        pytest.param([instancetype("big", gpus=[T4])], (T4, GPU), id="of the cluster"),
+        pytest.param([instancetype("small", gpus=[T4])], (GPU,), id="another name"),
+        pytest.param([], (GPU,), id="none at all"),
+    ],
+)
+def test_what_an_instance_type_brings_counts_for_a_vm_that_does_not_run(brought, devices):
+    machine = referring("big", gpus=[GPU])
+    snapshot = cluster(kubevirt({}), machine, *brought)
+    gone = [item.params["resource"] for item in drift(snapshot) if item.reason == "DeviceGone"]
+    assert sorted(gone) == sorted(devices)
+    assert [item.devices for item in machines(snapshot).items] == [tuple(sorted(devices))]
 
 
 def test_drift_says_what_was_not_read():

@@ -33,7 +33,7 @@ from passway.kubevirt.permitted import (
 from passway.model import names
 from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound, Unavailable
 from passway.model.verdict import Ref
-from passway.preflight.questions import device_names
+from passway.preflight.questions import machine_devices
 from passway.preflight.stage import ref
 from passway.preflight.supply import holder_of
 
@@ -281,8 +281,7 @@ def _refused(snapshot: Snapshot, allowed: set[str], removed: set[str] | None) ->
     """VMs that ask for a device that is not allowed (or, with `removed`, for one of those)."""
     found: set[Ref] = set()
     for key, machine in snapshot.all(kinds.MACHINES, records.VirtualMachine).items():
-        template = machine.spec.template if machine.spec else None
-        asked = {name for name in device_names(template.spec if template else None) if "/" in name}
+        asked = {name for name in machine_devices(machine, snapshot) if "/" in name}
         if asked & removed if removed is not None else asked - allowed:
             found.add(ref(kinds.MACHINES, key))
     return tuple(sorted(found))

@@ -14,7 +14,7 @@ from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.names import nearest
 from passway.model.verdict import Issue, Param, Ref, Severity, Stage
 from passway.preflight import networks, supply
-from passway.preflight.questions import device_names
+from passway.preflight.questions import machine_devices
 from passway.preflight.stage import ref, state
 
 
@@ -119,10 +119,9 @@ def _gone(snapshot: Snapshot) -> Iterator[Issue]:
     """Stopped VMs; a running one holds its device, and a starting one has a verdict of its own."""
     running = snapshot.all(kinds.INSTANCES, records.VirtualMachineInstance)
     for key, machine in sorted(snapshot.all(kinds.MACHINES, records.VirtualMachine).items()):
-        template = machine.spec.template if machine.spec else None
-        if key in running or template is None:
+        if key in running:
             continue
-        for resource in sorted(set(device_names(template.spec))):
+        for resource in sorted(set(machine_devices(machine, snapshot))):
             if "/" in resource and not supply.advertised(snapshot, resource):
                 yield _finding(
                     "DeviceGone",

@@ -11,9 +11,11 @@ from typing import Final, Literal
 from passway.cluster import kinds, records
 from passway.cluster.amounts import Vector, parse
 from passway.cluster.fold import FoldedPod
-from passway.cluster.records import MachineInstanceSpec
+from passway.cluster.records import MachineInstanceSpec, VirtualMachine, VirtualMachineSpec
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.configuration import configuration_of
+from passway.kubevirt.fields import entries, text
+from passway.kubevirt.matcher import INSTANCETYPE, Match, Named, find
 from passway.manifest.spec import MachineSpec
 from passway.model.errors import NotFound
 from passway.model.verdict import Fits, Ref, Verdict
@@ -128,6 +130,20 @@ def device_names(spec: MachineInstanceSpec | None) -> tuple[str, ...]:
         return ()
     listed = (*(devices.gpus or ()), *(devices.host_devices or ()))
     return tuple(sorted(item.device_name or item.claim_name or item.name for item in listed))
+
+
+def machine_devices(machine: VirtualMachine, snapshot: Snapshot) -> tuple[str, ...]:
+    """`device_names` of a VM that may not run: its template's, and its instance type's, if read."""
+    spec = machine.spec or VirtualMachineSpec()
+    names = device_names(spec.template.spec if spec.template else None)
+    if spec.instancetype is None:
+        return names
+    wanted = Named(spec.instancetype.kind or "", spec.instancetype.name)
+    found = find(INSTANCETYPE, wanted, machine.metadata.namespace or "", snapshot)
+    if not isinstance(found, Match):
+        return names
+    listed = (*entries(found.spec, "gpus"), *entries(found.spec, "hostDevices"))
+    return tuple(sorted([*names, *(text(entry, "deviceName") for entry in listed)]))
 
 
 def _effect(strategy: str, *, pinned: bool) -> Effect:

@@ -8,7 +8,7 @@ from passway.cluster import kinds, records
 from passway.cluster.amounts import is_device
 from passway.cluster.fold import FoldedPod
 from passway.cluster.snapshot import Key, Snapshot
-from passway.preflight.questions import device_names
+from passway.preflight.questions import device_names, machine_devices
 from passway.service.documents import MachineDocument, MachineList
 
 
@@ -21,7 +21,7 @@ def machines(snapshot: Snapshot, namespace: str | None = None) -> MachineList:
     return MachineList(
         at=snapshot.at,
         items=tuple(
-            _machine(key, owners.get(key), instances.get(key), launchers.get(key, []))
+            _machine(key, owners.get(key), instances.get(key), launchers.get(key, []), snapshot)
             for key in keys
             if namespace is None or key[0] == namespace
         ),
@@ -42,9 +42,12 @@ def _machine(
     owner: records.VirtualMachine | None,
     instance: records.VirtualMachineInstance | None,
     launchers: list[FoldedPod],
+    snapshot: Snapshot,
 ) -> MachineDocument:
-    template = owner.spec.template if owner and owner.spec else None
-    asked = instance.spec if instance else template.spec if template else None
+    if instance is not None or owner is None:
+        devices = device_names(instance.spec if instance else None)
+    else:
+        devices = machine_devices(owner, snapshot)
     holds: dict[str, int] = {}
     for pod in launchers:
         for resource, amount in pod.requests:
@@ -58,7 +61,7 @@ def _machine(
         status=_status(owner, instance),
         run_strategy=_run_strategy(owner),
         node=(running.node_name if running else None) or next((p.node for p in launchers), None),
-        devices=device_names(asked),
+        devices=devices,
         holds=holds,
         created=meta.creation_timestamp if meta else None,
     )

@@ -1,7 +1,19 @@
 """Changes of the permitted list: normal forms, conflicts, owners, consequences."""
 
 import pytest
-from tests.builders import GPU, T4, cluster, kubevirt, node, obj, pci, pod, vm
+from tests.builders import (
+    GPU,
+    T4,
+    cluster,
+    instancetype,
+    kubevirt,
+    node,
+    obj,
+    pci,
+    pod,
+    referring,
+    vm,
+)
 
 from passway.cluster import kinds
 from passway.kube.patch import merge
@@ -120,11 +132,17 @@ def test_the_first_permit_switches_enforcement_on_and_names_who_would_be_refused
         vm("same", gpus=[GPU]),
         vm("plain"),
         vm("host", host_devices=["a.b/c"]),
+        {**referring("big"), "metadata": {"name": "typed", "namespace": "default"}},
+        instancetype("big", host_devices=["a.b/c"]),
         obj("kubevirt.io/v1", "VirtualMachine", "odd", "default"),
     )
     change = plan_permit(snapshot, A10)
     assert change.enforcement
-    assert [str(item) for item in change.refused] == ["default/host", "default/other"]
+    assert [str(item) for item in change.refused] == [
+        "default/host",
+        "default/other",
+        "default/typed",
+    ]
     assert "KubeVirt checks nothing" in change.diff()
 
 
