@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test run may use two workers; more helps nothing on two cores.
 WORKERS ?= 2
 
-.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema clean
+.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema libvirt-schema clean
 
 setup: .venv/ready
 
@@ -29,10 +29,10 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-quick: setup
+quick: setup libvirt-schema
 	$(BIN)/pytest -n $(WORKERS) -m "not slow and not docs and not fuzz"
 
-coverage: setup
+coverage: setup libvirt-schema
 	rm -f .coverage .coverage.*
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95 --skip-covered
@@ -51,7 +51,7 @@ mutants: setup .venv-mutants/ready
 	.venv-mutants/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/mutants.lock
 	touch $@
 
-soak: setup
+soak: setup libvirt-schema
 	PASSWAY_SOAK=1 $(BIN)/pytest -n $(WORKERS) -m fuzz
 
 # Rewrites the hashed locks; they carry no addresses.
@@ -61,6 +61,10 @@ lock: setup
 
 schema: setup
 	$(BIN)/python -m tools.schema
+
+# libvirt's own RELAX NG schema, into the user's cache, from Debian's package; without root.
+libvirt-schema: setup
+	$(BIN)/python -m tools.libvirt_schema
 
 clean:
 	rm -rf .venv .venv-mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
