@@ -322,6 +322,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "but {containers} would have {amount}",
         "Change the limit range, or what the VM asks for; KubeVirt's own containers and overhead "
         "count too.",
+        (("overhead", ", of which {overhead} are KubeVirt's own overhead"),),
     ),
     Reason(
         "QuotaKeyWithoutEffect",
