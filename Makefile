@@ -40,6 +40,7 @@ coverage: setup libvirt-schema
 
 bench: setup
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.models
 	$(BIN)/python -m benchmarks.scale
 
 # Mutation testing of the models of KubeVirt; about half an hour.
