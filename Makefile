@@ -52,7 +52,7 @@ mutants: setup .venv-mutants/ready
 	.venv-mutants/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/mutants.lock
 	touch $@
 
-soak: setup libvirt-schema
+soak: setup
 	PASSWAY_SOAK=1 $(BIN)/pytest -n $(WORKERS) -m fuzz
 
 # Rewrites the hashed locks; they carry no addresses.

@@ -12,7 +12,7 @@ from collections import Counter
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from lxml import etree
 from tests.conformance import run
 from tests.conformance.kinds.hostdevice_translation import BUILDERS
@@ -105,7 +105,6 @@ def rendered(machine):
 
 
 @given(machine=machines())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 def test_every_element_of_the_six_kinds_is_valid(schema, machine):
     elements = rendered(machine)
     assert len(elements) == len(machine.kinds)
