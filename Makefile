@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test run may use two workers; more helps nothing on two cores.
 WORKERS ?= 2
 
-.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema clean
+.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema libvirt-schema clean
 
 setup: .venv/ready
 
@@ -29,10 +29,10 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-quick: setup
+quick: setup libvirt-schema
 	$(BIN)/pytest -n $(WORKERS) -m "not slow and not docs and not fuzz"
 
-coverage: setup
+coverage: setup libvirt-schema
 	rm -f .coverage .coverage.*
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95 --skip-covered
@@ -40,6 +40,7 @@ coverage: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.models
 	$(BIN)/python -m benchmarks.scale
 
 # Mutation testing of the models of KubeVirt; about half an hour.
@@ -61,6 +62,10 @@ lock: setup
 
 schema: setup
 	$(BIN)/python -m tools.schema
+
+# libvirt's own RELAX NG schema, into the user's cache, from Debian's package; without root.
+libvirt-schema: setup
+	$(BIN)/python -m tools.libvirt_schema
 
 clean:
 	rm -rf .venv .venv-mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

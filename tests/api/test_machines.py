@@ -219,6 +219,25 @@ async def test_faults_of_a_manifest_are_all_listed_with_their_place(user):
     ]  # fmt: skip
 
 
+async def test_a_quota_on_memory_says_what_kubevirt_adds(user):
+    body = {**examples.MACHINE, "namespace": "web", "memory": 16 * 1024}
+    refused = await user.post("/api/vms", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (422, "DEVICE_PREFLIGHT_FAILED")
+    text = examples.MANIFEST_TEXT.replace("namespace: ml", "namespace: web")
+    judged = await user.post("/api/v1/preflight?replicas=4", content=text, headers=YAML)
+    rendered = (await user.post("/api/v1/render/pod", content=text, headers=YAML)).json()
+    for answer in (refused, judged):
+        (issue,) = [
+            issue for issue in answer.json()["issues"]
+            if issue["reason"] == "QuotaExceeded" and "requests.memory" in issue["message"]
+        ]  # fmt: skip
+        assert {"part", "bytes", "why"} == issue["overhead"][0].keys()
+        assert "passthrough devices" in [part["part"] for part in issue["overhead"]]
+    assert [part["bytes"] for part in issue["overhead"]] == [
+        4 * part["bytes"] for part in rendered["overhead"]
+    ]
+
+
 async def test_a_device_preflight_creates_nothing(user, cluster):
     before = await names(cluster)
     answer = await user.post("/api/v1/devices/preflight", json=examples.PREFLIGHT)

@@ -651,3 +651,38 @@ def test_an_interruption_is_130(monkeypatch):
 
     monkeypatch.setattr(get, "open_backend", interrupted)
     run("get", "devices", "--demo", code=130)
+
+
+# -- overhead in a quota issue ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def over_quota(tmp_path):
+    """A VM whose guest fits the namespace's quota, but not with KubeVirt's overhead."""
+    made = yaml.safe_load(manifest("big", A10, namespace="web"))
+    made["spec"]["template"]["spec"]["domain"]["memory"]["guest"] = "16Gi"
+    path = tmp_path / "big.yaml"
+    path.write_text(yaml.safe_dump(made))
+    return str(path)
+
+
+@pytest.mark.parametrize("command", ["check", "fit"])
+def test_a_quota_issue_says_what_kubevirt_adds(over_quota, command):
+    text = click.unstyle(run(command, "-f", over_quota, "--demo", code=1).stdout)
+    lines = text.splitlines()
+    (place,) = [index for index, line in enumerate(lines) if "QuotaExceeded" in line]
+    assert lines[place].endswith("1320Mi of the request are KubeVirt's own overhead")
+    assert lines[place + 1] == (
+        "note: KubeVirt adds 1320Mi: passthrough devices 1Gi + launcher, libvirt and QEMU 240Mi"
+        " + graphics 32Mi + vCPUs 16Mi + I/O thread 8Mi"
+    )
+    assert lines[place + 2].startswith("hint: ")
+
+
+def test_the_document_of_a_quota_issue_has_the_parts_of_the_rendered_pod(over_quota):
+    verdict = json.loads(run("check", "-f", over_quota, "--demo", "-o", "json", code=1).stdout)
+    rendered = json.loads(run("render", "pod", "-f", over_quota, "--demo", "-o", "json").stdout)
+    told = {one["reason"]: one["overhead"] for one in verdict["issues"]}
+    assert told["QuotaExceeded"] == rendered["overhead"]
+    assert all(part["why"] for part in rendered["overhead"])
+    assert told["PinnedToNode"] == []

@@ -256,6 +256,49 @@ def test_a_memory_quota_of_the_guests_size_does_not_fit():
     assert found.path == "spec.template.spec.domain.memory"
 
 
+def parts(found):
+    return {part.name: str(part.amount) for part in found.params.get("parts", ())}
+
+
+def test_a_memory_quota_says_what_the_overhead_is_made_of():
+    made = vm(gpus=[GPU], memory={"guest": "24Gi"}, cpu={"cores": 8})
+    key = quota("m", {"requests.memory": "24Gi"})
+    found = issue(ask(made, kubevirt(), NODE, key), "QuotaExceeded")
+    assert parts(found) == {
+        "launcher, libvirt and QEMU": "240Mi", "vCPUs": "64Mi", "I/O thread": "8Mi",
+        "graphics": "32Mi", "passthrough devices": "1Gi",
+    }  # fmt: skip
+    both = issue(ask(made, kubevirt(), NODE, key, replicas=2), "QuotaExceeded")
+    assert parts(both)["passthrough devices"] == "2Gi"
+    assert str(both.params["overhead"]) == "2736Mi"
+
+
+@pytest.mark.parametrize(
+    ("key", "resources", "told"),
+    [
+        ("memory", {}, True),
+        ("requests.memory", {}, True),
+        ("limits.memory", {}, True),
+        ("requests.cpu", {}, False),
+        # Left out of the request, but not out of a limit.
+        ("requests.memory", {"overcommitGuestOverhead": True}, False),
+        ("limits.memory", {"overcommitGuestOverhead": True}, True),
+        ("requests.memory", {"overcommitGuestOverhead": False}, True),
+    ],
+)
+def test_the_overhead_is_told_where_it_counts(key, resources, told):
+    made = vm(domain={"resources": resources})
+    found = issue(ask(made, kubevirt(), NODE, quota("m", {key: "1m"})), "QuotaExceeded")
+    assert ("overhead" in found.params, bool(parts(found))) == (told, told)
+
+
+def test_a_device_that_is_called_memory_has_no_overhead():
+    card = "example.com/gpu-memory"
+    full = quota("m", {f"requests.{card}": "0"})
+    found = issue(ask(vm(gpus=[card]), kubevirt(), NODE, full), "QuotaExceeded")
+    assert parts(found) == {}
+
+
 @pytest.mark.parametrize(
     ("hard", "exceeded"),
     [
@@ -463,13 +506,13 @@ def limited(**amounts):
         pytest.param(
             limited(max={"memory": "2Gi"}),
             "limit range caps: the maximum of memory for a Container is 2Gi, but compute would "
-            "have 4392Mi",
+            "have 4392Mi, of which 296Mi are KubeVirt's own overhead",
             id="a maximum is a default limit too",
         ),
         pytest.param(
             limited(default={"memory": "512Mi"}),
             "limit range caps: the default limit of memory for a Container is 512Mi, but compute "
-            "would have 4392Mi",
+            "would have 4392Mi, of which 296Mi are KubeVirt's own overhead",
             id="a default below the request",
         ),
         pytest.param(
@@ -487,7 +530,7 @@ def limited(**amounts):
         pytest.param(
             {"type": "Pod", "max": {"memory": "4Gi"}},
             "limit range caps: the maximum of memory for a Pod is 4Gi, but the pod would have "
-            "4640345792",
+            "4640345792, of which 296Mi are KubeVirt's own overhead",
             id="the whole pod",
         ),
         pytest.param(
@@ -502,6 +545,26 @@ def test_a_limit_range_refuses_the_launcher(item, said):
     verdict = ask(vm(), kubevirt(), NODE, limit_range(item))
     assert verdict.fits is Fits.NO
     assert words(verdict, "LimitRangeExceeded") == said
+
+
+@pytest.mark.parametrize(
+    ("items", "resources", "told"),
+    [
+        ([limited(max={"memory": "2Gi"})], {}, True),
+        ([{"type": "Pod", "max": {"memory": "2Gi"}}], {}, True),
+        ([limited(max={"memory": "2Gi"})], {"limits": {"memory": "8Gi"}}, True),
+        ([limited(max={"memory": "2Gi"})], {"overcommitGuestOverhead": True}, False),
+        # A default limit that others set is larger than the maximum, not KubeVirt's request.
+        ([limited(default={"memory": "9Gi"}, max={"memory": "8Gi"})], {}, False),
+        ([limited(min={"memory": "9Gi"})], {}, False),
+        ([limited(max={"cpu": "1m"})], {}, False),
+    ],
+)
+def test_a_limit_range_on_memory_says_what_the_overhead_is_made_of(items, resources, told):
+    made = vm(domain={"resources": resources})
+    found = issue(ask(made, kubevirt(), NODE, limit_range(*items)), "LimitRangeExceeded")
+    assert bool(parts(found)) is told
+    assert ("KubeVirt's own overhead" in render(found).message) is told
 
 
 def test_a_limit_range_is_told_where_the_vm_asks():

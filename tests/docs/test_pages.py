@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tools import console, reasons, schema
+from tools import console, reasons, releases, schema
 
 from passway.model.reasons import REASONS
 from passway.service.documents import PUBLISHED
@@ -29,6 +29,10 @@ def test_only_passway_is_run():
 
 def test_the_page_of_reasons_is_the_registry():
     assert reasons.PAGE.read_text(encoding="utf-8") == reasons.text()
+
+
+def test_the_page_of_releases_is_the_tables():
+    assert releases.PAGE.read_text(encoding="utf-8") == releases.text()
 
 
 @pytest.mark.parametrize("document", PUBLISHED)

@@ -38,7 +38,7 @@ def drift(source: Source, output: Output) -> int:
         ),
         found.issues,
     )
-    text = "\n".join(map(words.message, found.issues)) or "no drift"
+    text = words.messages(found.issues) or "no drift"
     names = [f"{item.reason}/{words.place(item)}" for item in found.issues]
     show(View(found, names, table=table, text=text), output)
     return _code(found)

@@ -60,7 +60,7 @@ def _text(found: FitDocument, table: Table, output: Output) -> str:
     if found.by_quota is not None:
         blocks[0] += f" (nodes take {found.by_nodes}, quota allows {found.by_quota})"
     if found.verdict.fits != "yes":
-        blocks.append("\n".join(map(words.message, found.verdict.issues)))
+        blocks.append(words.messages(found.verdict.issues))
     if found.nodes:
         blocks.append(table.text(output.wide, output.headers))
     if found.limits:

@@ -140,7 +140,9 @@ def pod(
 
 
 def _pod_view(found: LauncherPod) -> View:
-    total = OverheadPart(part="total", bytes=found.overhead_total)
+    total = OverheadPart(
+        part="total", bytes=found.overhead_total, why="what KubeVirt adds to the guest's memory"
+    )
     return View(
         found,
         names=[f"pod/{found.pod['metadata']['generateName']}"],
@@ -149,6 +151,7 @@ def _pod_view(found: LauncherPod) -> View:
                 Column("PART", lambda item: item.part),
                 Column("AMOUNT", lambda item: quantity(item.bytes, "BinarySI")),
                 Column("BYTES", lambda item: item.bytes, wide=True),
+                Column("WHY", lambda item: item.why),
             ),
             (*found.overhead, total),
         ),

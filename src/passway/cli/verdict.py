@@ -58,7 +58,7 @@ def text(verdict: VerdictDocument, severity: str, *, wide: bool, headers: bool =
     issues.sort(key=lambda issue: ORDER.index(issue.severity))
     blocks = [
         headline(verdict),
-        "\n".join(map(words.message, issues)),
+        words.messages(issues),
         _stages(verdict),
         _nodes(verdict, wide=wide, headers=headers),
     ]

@@ -12,7 +12,8 @@ from typing import Final
 
 import click
 
-from passway.service.documents import IssueDocument, MachineRef
+from passway.model.quantity import quantity
+from passway.service.documents import IssueDocument, MachineRef, OverheadPart
 
 NONE: Final = "<none>"
 UNKNOWN: Final = "<unknown>"
@@ -130,13 +131,34 @@ def place(issue: IssueDocument) -> str:
 
 
 def message(issue: IssueDocument) -> str:
-    """`error: vm.yaml:14:9: Reason: what` and `hint: what to do`, in two lines."""
-    where = place(issue)
-    text = visible(f"{where}: " if where else "") + visible(f"{issue.reason}: {issue.message}")
-    lines = [f"{word(issue.severity)}: {text}"]
-    if issue.remedy:
-        lines.append(hint(issue.remedy))
+    """`error: vm.yaml:14:9: Reason: what` and `hint: what to do`, a line each.
+
+    Between them, where there is one, what KubeVirt's overhead is made of.
+    """
+    return messages([issue])
+
+
+def messages(issues: Iterable[IssueDocument]) -> str:
+    """The messages of several issues; the same overhead is told with the first only."""
+    lines, told = [], set[tuple[OverheadPart, ...]]()
+    for issue in issues:
+        where = place(issue)
+        text = visible(f"{where}: " if where else "") + visible(f"{issue.reason}: {issue.message}")
+        lines.append(f"{word(issue.severity)}: {text}")
+        if issue.overhead and issue.overhead not in told:
+            told.add(issue.overhead)
+            lines.append(f"{word('note')}: {visible(_overhead(issue.overhead))}")
+        if issue.remedy:
+            lines.append(hint(issue.remedy))
     return "\n".join(lines)
+
+
+def _overhead(parts: tuple[OverheadPart, ...]) -> str:
+    """`KubeVirt adds 1336Mi: passthrough devices 1Gi + ...`, the largest part first."""
+    by_size = sorted(parts, key=lambda part: -part.bytes)
+    total = quantity(sum(part.bytes for part in parts), "BinarySI")
+    shown = " + ".join(f"{part.part} {quantity(part.bytes, 'BinarySI')}" for part in by_size)
+    return f"KubeVirt adds {total}: {shown}"
 
 
 def hint(text: str) -> str:

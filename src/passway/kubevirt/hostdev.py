@@ -2,28 +2,20 @@
 
 Owns the launcher's order of the six builders and that the first failure ends it, and the public
 `render_hostdev_xml`. The domain converter's later work (guest PCI placement, iommufd, NUMA) is
-not modelled. It follows kubevirt main of 2026-08-22 (d923fdb815cd); `RELEASES` says where releases
+not modelled. It follows kubevirt main of 2026-08-22 (d923fdb815cd); `releases` says where releases
 are known to differ.
 Source: kubevirt pkg/virt-launcher/virtwrap/manager.go.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from passway.kubevirt.hostdev_claim import claim_gpu_devices, claim_host_devices
 from passway.kubevirt.hostdev_element import HostDevice, render
 from passway.kubevirt.hostdev_plugin import gpu_devices, host_devices
 from passway.kubevirt.hostdev_spec import Vmi, read_machine
 from passway.kubevirt.hostdev_sriov import sriov_claim_devices, sriov_devices
-
-RELEASES: Final[Mapping[str, str]] = {
-    "before 1.8": "claim devices came from the VMI's status, not from metadata files (VEP 10)",
-    "before 1.9": "no network of a claim (VEP 183)",
-    "1.9.0": "the same elements; two `ramFB: {}` displays, which translate here as two "
-    "framebuffers, pass its door for VMs and are refused at its door for VMIs, by main at both",
-}
-"""Where a release differs from the version modelled; read, not run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,25 @@ from passway.model.quantity import NANOS
 MIB: Final = 1024**2
 LAUNCHER: Final = 240 * MIB
 """Monitor 25, launcher 100, virtlogd 25, virtqemud 40 and QEMU itself 50."""
+WHY: Final[dict[str, str]] = {
+    "page tables": "1/512 of the memory request; none for a guest without a request",
+    "launcher, libvirt and QEMU": "the processes beside the guest, the same for every VM",
+    "vCPUs": "8Mi for each",
+    "I/O thread": "the same for every VM",
+    "graphics": "unless autoattachGraphicsDevice is false",
+    "arm64": "two flash images of the firmware",
+    "passthrough devices": "once, for any GPU, host device or SR-IOV interface, claims included",
+    "downward metrics": "a disk for them",
+    "exec probes": "100Mi once and 10Mi for each",
+    "memory encryption": "SEV",
+    "TPM": "its emulator",
+    "guaranteed resources": "dedicated CPUs, or requests that equal their limits",
+    "reserved": "memory.reservedOverhead.addedOverhead",
+    "cluster ratio": "additionalGuestMemoryOverheadRatio of the KubeVirt object",
+    "passt": "an interface bound by passt",
+    "network bindings": "what the binding plugins of the interfaces declare",
+}
+"""What each part is for, or depends on."""
 _PROBES: Final = ("livenessProbe", "readinessProbe")
 
 

@@ -213,6 +213,22 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "(kubectl get kubevirts -A -o json).",
     ),
     Reason(
+        "KubeVirtNewerThanModel",
+        "KubeVirt is newer than what is modelled",
+        "this cluster runs KubeVirt {version}, and Passway follows {modelled}: it is judged by the "
+        "rules and feature gates of {modelled}",
+        "Update Passway; until then let the cluster confirm the answer "
+        "(kubectl create --dry-run=server).",
+    ),
+    Reason(
+        "KubeVirtReleaseUnknown",
+        "KubeVirt names no release",
+        'KubeVirt calls itself "{version}" here, which names no release: it is judged by the rules '
+        "and feature gates of {modelled}",
+        "Look up what the build was made from; where that is not {modelled}, let the cluster "
+        "confirm the answer (kubectl create --dry-run=server).",
+    ),
+    Reason(
         "NamespaceMissing",
         "The namespace does not exist",
         'namespace "{namespace}" does not exist',
@@ -244,6 +260,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "{field} needs the feature gate {gate}, which is off on this cluster",
         "Add {gate} to spec.configuration.developerConfiguration.featureGates of the KubeVirt "
         "object (on HyperConverged clusters through the HyperConverged object).",
+        (("owner", "; {owner} keeps it off, unless its annotation {annotation} says otherwise"),),
     ),
     Reason(
         "ClaimNotDeclared",
@@ -301,6 +318,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "but {containers} would have {amount}",
         "Change the limit range, or what the VM asks for; KubeVirt's own containers and overhead "
         "count too.",
+        (("overhead", ", of which {overhead} are KubeVirt's own overhead"),),
     ),
     Reason(
         "QuotaKeyWithoutEffect",

@@ -132,6 +132,18 @@ class Shortage:
         return f"{self.node}{has} fails {', '.join(self.lacks)}"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """One part of an amount, and what it is for."""
+
+    name: str
+    amount: Quantity
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.name} {self.amount}"
+
+
 @dataclass(frozen=True, slots=True)
 class Some:
     """The first items of a list that may be very long, and how long it is in all."""
@@ -141,7 +153,7 @@ class Some:
 
 
 Param: TypeAlias = Union[
-    Some, str, int, Quantity, Ref, Free, Holding, Shortage, "tuple[Param, ...]"
+    Some, str, int, Quantity, Ref, Free, Holding, Shortage, Part, "tuple[Param, ...]"
 ]
 
 NO_PARAMS: Final[Mapping[str, Param]] = MappingProxyType({})

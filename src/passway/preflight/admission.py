@@ -12,11 +12,12 @@ from typing import Final
 from passway.cluster import kinds, records
 from passway.cluster.snapshot import Read
 from passway.kubevirt.admission import Review, mutate_and_judge
-from passway.kubevirt.gates import MODELLED, STATES, Gates
+from passway.kubevirt.gates import LISTABLE, MODELLED, STATES, Gates
 from passway.kubevirt.settings import Settings
 from passway.kubevirt.vmi import cluster_settings, vmi_of
 from passway.model.names import nearest
 from passway.model.verdict import Issue, Severity, Stage
+from passway.preflight import release
 from passway.preflight.refusals import GATE_OFF, document_path, reason_of, sites
 from passway.preflight.stage import Question, state
 
@@ -25,7 +26,7 @@ FROM_ELSEWHERE: Final = frozenset({"MemoryMissing", "SecureBootNeedsSmm"})
 """Rules on what an instance type or a preference would bring that was not applied."""
 CONFIGURED: Final = {"MachineTypeUnsupported": "the allowed machine types"}
 """Rules that the configuration decides, beside the gates -> what could not be checked."""
-_ALL_ON: Final = Settings(Gates(MODELLED, frozenset(STATES), frozenset()))
+_ALL_ON: Final = Settings(Gates(MODELLED, LISTABLE, frozenset()))
 _ALL_OFF: Final = Settings(Gates(MODELLED, frozenset(), frozenset(STATES)))
 
 
@@ -36,6 +37,7 @@ def judge(question: Question) -> Iterator[Issue]:
     if read is Read.EMPTY:
         yield question.issue(STAGE, Severity.ERROR, "KubeVirtMissing")
     if question.snapshot.kubevirt is not None:
+        yield from release.judge(question)
         settings = cluster_settings(question.snapshot.kubevirt)
         yield from _refused(question, _review(question, settings))
         yield from _empty_list(question, settings)
@@ -81,6 +83,7 @@ def _refused(
                 document_path(spec, site.path),
                 (),
                 **site.params,
+                **release.kept_off(question, site.params),
             )
 
 

@@ -17,11 +17,14 @@ from passway.cluster.snapshot import Read
 from passway.kubevirt.admitted import CONTAINER
 from passway.kubevirt.launcher_pod import named_limit_items
 from passway.model.quantity import NANOS, Format, Quantity
-from passway.model.verdict import Issue, Severity, Stage
+from passway.model.verdict import Issue, Param, Severity, Stage
+from passway.preflight import overhead
 from passway.preflight.stage import Question
 
 STAGE: Final = Stage.QUOTA
 POD: Final = "Pod"
+COMPUTE: Final = "compute"
+THE_POD: Final = "the pod"
 _MILLI: Final = NANOS // 1000
 
 
@@ -95,6 +98,7 @@ def _issue(
         Severity.ERROR,
         "LimitRangeExceeded",
         question.path_of(resource),
+        (),
         limit_range=name,
         rule=rule,
         resource=resource,
@@ -102,7 +106,21 @@ def _issue(
         containers=tuple(part.name for part in broken),
         bound=Quantity(bound, shown),
         amount=Quantity(amount, shown) if amount else "none",
+        **_overhead(question, rule, resource, broken),
     )
+
+
+def _overhead(
+    question: Question, rule: str, resource: str, broken: list[_Part]
+) -> dict[str, Param]:
+    """KubeVirt's share of an amount that is too large: it is in the compute container."""
+    largest = max(broken, key=lambda part: _telling(rule, resource, part))
+    if resource != MEMORY or rule == "minimum" or largest.name not in {COMPUTE, THE_POD}:
+        return {}
+    of_request = largest.requests.get(MEMORY, 0) >= largest.limits.get(MEMORY, 0)
+    if not of_request and question.spec.plain("domain.resources.limits.memory") is None:
+        return {}  # a limit that others have set, as a default, knows no overhead
+    return overhead.share(question, of_request=of_request)
 
 
 def _telling(rule: str, resource: str, part: _Part) -> int:
@@ -129,7 +147,7 @@ def _pod(question: Question) -> _Part:
     requests = {name: _nanos(name, amount) for name, amount in pod.requests.items()}
     devices = {name: amount for name, amount in requests.items() if "/" in name}
     limits = {name: _nanos(name, amount) for name, amount in pod.limits.items()}
-    return _Part("the pod", requests, {**devices, **limits})
+    return _Part(THE_POD, requests, {**devices, **limits})
 
 
 def _nanos(resource: str, amount: int) -> int:

@@ -11,8 +11,8 @@ from typing import Final
 from passway.cluster import kinds, records
 from passway.cluster.amounts import as_quantity, is_device, parse
 from passway.model.quantity import Quantity, quantity
-from passway.model.verdict import Issue, Ref, Severity, Stage
-from passway.preflight import limit_ranges
+from passway.model.verdict import Issue, Param, Ref, Severity, Stage
+from passway.preflight import limit_ranges, overhead
 from passway.preflight.stage import Question
 
 STAGE: Final = Stage.QUOTA
@@ -21,6 +21,7 @@ COUNTS: Final = (
     "count/virtualmachines.kubevirt.io",
     "count/virtualmachineinstances.kubevirt.io",
 )
+MEMORY_KEYS: Final = frozenset({"memory", "requests.memory", "limits.memory"})
 _SCOPES: Final = {"NotTerminating": True, "Terminating": False, "NotBestEffort": True,
                   "BestEffort": False, "CrossNamespacePodAffinity": False}  # fmt: skip
 
@@ -61,12 +62,13 @@ def _quota(question: Question, quota: records.ResourceQuota, ref: Ref) -> Iterat
                 Severity.ERROR,
                 "QuotaExceeded",
                 question.path_of(key.removeprefix("requests.").removeprefix("limits.")),
+                (),
                 quota=ref.name,
                 key=key,
                 requested=wanted[key],
                 used=Quantity(used.get(key, 0), shown),
                 hard=Quantity(hard[key], shown),
-                overhead=_overhead(question, key),
+                **_overhead(question, key),
             )
 
 
@@ -127,8 +129,9 @@ def _without_effect(question: Question, spec: records.QuotaSpec, ref: Ref) -> It
                 )
 
 
-def _overhead(question: Question, key: str) -> Quantity | str:
+def _overhead(question: Question, key: str) -> dict[str, Param]:
     """KubeVirt's share of a memory charge, which users forget."""
-    if not key.endswith("memory"):
-        return ""
-    return as_quantity("memory", sum(question.pod.overhead.values())) * question.replicas
+    if key not in MEMORY_KEYS:
+        return {}
+    of_request = key != "limits.memory"
+    return overhead.share(question, of_request=of_request, machines=question.replicas)

@@ -17,6 +17,7 @@ from passway.model.verdict import (
     Holding,
     Issue,
     Param,
+    Part,
     Ref,
     Shortage,
     Some,
@@ -78,7 +79,7 @@ def _shown(value: Param, namespaces: frozenset[str]) -> "Param | None":
             return Some(kept, len(kept) if objects else value.total)
         case tuple():
             return _kept(value, namespaces)
-        case str() | int() | Quantity() | Free() | Shortage():
+        case str() | int() | Quantity() | Free() | Shortage() | Part():
             return value
         case _:
             assert_never(value)

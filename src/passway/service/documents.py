@@ -25,8 +25,20 @@ class MachineRef(Document, frozen=True, kw_only=True):
     namespace: str | None = None
 
 
+class OverheadPart(Document, frozen=True, kw_only=True):
+    """Memory that KubeVirt adds to the guest's, and for what."""
+
+    part: str
+    bytes: int
+    why: str = ""
+
+
 class IssueDocument(Document, frozen=True, kw_only=True):
-    """One finding with its words. `path` is the field in the manifest, with its place."""
+    """One finding with its words. `path` is the field in the manifest, with its place.
+
+    `overhead`: what KubeVirt adds to the guest's memory, where the finding is about an amount that
+    holds it (of all replicas together).
+    """
 
     reason: str
     stage: str
@@ -40,6 +52,7 @@ class IssueDocument(Document, frozen=True, kw_only=True):
     line: int | None = None
     column: int | None = None
     nodes: tuple[str, ...] = ()
+    overhead: tuple[OverheadPart, ...] = ()
 
 
 class StageDocument(Document, frozen=True, kw_only=True):
@@ -354,13 +367,6 @@ class HostDevices(Document, frozen=True, kw_only=True):
     machine: MachineRef
     elements: tuple[HostDeviceElement, ...]
     error: RenderError | None = None
-
-
-class OverheadPart(Document, frozen=True, kw_only=True):
-    """Memory that KubeVirt adds to the guest's, and for what."""
-
-    part: str
-    bytes: int
 
 
 class LauncherPod(Document, frozen=True, kw_only=True):

@@ -62,9 +62,7 @@ def launcher_pod(spec: MachineSpec, snapshot: Snapshot) -> d.LauncherPod:
     return d.LauncherPod(
         machine=report.machine_ref(spec.ref),
         pod=_manifest(spec, pod),
-        overhead=tuple(
-            d.OverheadPart(part=part, bytes=amount) for part, amount in pod.overhead.items()
-        ),
+        overhead=tuple(report.overhead_part(part, amount) for part, amount in pod.overhead.items()),
         overhead_total=sum(pod.overhead.values()),
         requests={name: str(as_quantity(name, count)) for name, count in pod.requests.items()},
         error=stopped(question) or _refused(pod.launch.refusal, snapshot),

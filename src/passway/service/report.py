@@ -13,16 +13,18 @@ from passway.cluster.fold import NodeInfo
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.gates import gates_of
 from passway.kubevirt.node_rules import CPU_MANAGER, SCHEDULABLE
-from passway.kubevirt.overhead import MIB
+from passway.kubevirt.overhead import MIB, WHY
 from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.reasons import REASONS, SHOWN, render
-from passway.model.verdict import Holding, Issue, Ref, Verdict
+from passway.model.verdict import Holding, Issue, Param, Part, Ref, Verdict
 from passway.plan.permit import Change
 from passway.preflight import networks, supply
 from passway.preflight.questions import Fit, Impact
 from passway.service import documents as d
 
 Hint = Literal["gpu", "host-device", "sriov"]
+PARTS: Final = "parts"
+"""The param of an issue that says what an amount is made of."""
 GPU_VENDORS: Final = ("10DE:", "1002:")
 GPU_DOMAINS: Final = frozenset({"nvidia.com", "amd.com", "gpu.intel.com"})
 
@@ -47,7 +49,19 @@ def issue(found: Issue, shown: int = SHOWN) -> d.IssueDocument:
         line=position.line if position else None,
         column=position.column if position else None,
         nodes=found.nodes,
+        overhead=_overhead(found.params.get(PARTS, ())),
     )
+
+
+def _overhead(parts: Param) -> tuple[d.OverheadPart, ...]:
+    listed = parts if isinstance(parts, tuple) else ()
+    return tuple(
+        overhead_part(part.name, part.amount.value) for part in listed if isinstance(part, Part)
+    )
+
+
+def overhead_part(name: str, amount: int) -> d.OverheadPart:
+    return d.OverheadPart(part=name, bytes=amount, why=WHY[name])
 
 
 def issues(found: Iterable[Issue], shown: int = SHOWN) -> tuple[d.IssueDocument, ...]:

@@ -4,7 +4,7 @@ import pytest
 
 from passway.cli import words
 from passway.cli.table import Column, Table, columns_text
-from passway.service.documents import IssueDocument, MachineRef
+from passway.service.documents import IssueDocument, MachineRef, OverheadPart
 
 
 def issue(**fields) -> IssueDocument:
@@ -89,6 +89,26 @@ def test_a_message_has_place_reason_words_and_hint():
 
 def test_a_message_without_place_or_remedy_is_one_line():
     assert _plain(words.message(issue(remedy="", severity="unknown"))) == "unknown: Broken: it is"
+
+
+OVERHEAD = (OverheadPart(part="vCPUs", bytes=16 * 2**20), OverheadPart(part="b\x1b", bytes=2**30))
+NOTE = "note: KubeVirt adds 1040Mi: b\\x1b 1Gi + vCPUs 16Mi"
+
+
+def test_an_overhead_stands_between_the_message_and_the_hint():
+    assert _plain(words.message(issue(overhead=OVERHEAD))) == (
+        f"error: Broken: it is\n{NOTE}\nhint: mend it"
+    )
+
+
+def test_the_same_overhead_is_told_once():
+    other = OVERHEAD[:1]
+    found = [issue(overhead=parts, remedy="") for parts in (OVERHEAD, (), OVERHEAD, other)]
+    assert _plain(words.messages(found)).splitlines() == [
+        "error: Broken: it is", NOTE, *["error: Broken: it is"] * 3,
+        "note: KubeVirt adds 16Mi: vCPUs 16Mi",
+    ]  # fmt: skip
+    assert words.messages([]) == ""
 
 
 def _plain(text: str) -> str:

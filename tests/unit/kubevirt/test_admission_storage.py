@@ -8,6 +8,7 @@ from tests.unit.kubevirt.vmis import causes, places, rules, settings, vmi
 from passway.kubevirt.admission import judge
 from passway.kubevirt.admission.volumes import is_file_path
 from passway.kubevirt.defaults import default
+from passway.kubevirt.settings import settings_of
 
 DISKS = "spec.domain.devices.disks"
 EMPTY = {"emptyDisk": {"capacity": "1Gi"}}
@@ -102,9 +103,12 @@ def test_boot_order_is_shared_with_interfaces():
 
 def test_luns_and_reservations():
     claim = {"persistentVolumeClaim": {"claimName": "c"}}
-    assert rules(with_disk(claim, lun={"reservation": True})) == ["PersistentReservationGateOff"]
-    on = settings("PersistentReservation")
-    assert rules(with_disk(claim, lun={"reservation": True}), on) == []
+    given = with_disk(claim, lun={"reservation": True})
+    assert rules(given) == []
+    before = settings_of({}, version=(1, 8))
+    assert rules(given, before) == ["PersistentReservationGateOff"]
+    listed = {"developerConfiguration": {"featureGates": ["PersistentReservation"]}}
+    assert rules(given, settings_of(listed, version=(1, 8))) == []
 
 
 @pytest.mark.parametrize(

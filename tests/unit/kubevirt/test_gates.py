@@ -6,7 +6,7 @@ from tests.builders import kubevirt, obj
 from passway.cluster.dump import decode_object
 from passway.cluster.records import Configuration, DeveloperConfiguration
 from passway.kubevirt.configuration import configuration_of, developer_of
-from passway.kubevirt.gates import MODELLED, STATES, gates_of, version_of
+from passway.kubevirt.gates import LISTABLE, MODELLED, STATES, gates_of, observed, version_of
 
 
 def record(item):
@@ -43,6 +43,11 @@ def gates(version="v1.9.0", listed=(), disabled=()):
         ("ExternalNetResourceInjection", "v1.7.0", False, False, False, False),
         ("VGPULiveMigration", "v1.7.0", False, False, False, False),
         ("GPUsWithDRA", "v1.5.0", False, False, False, False),
+        # Deprecated: like Alpha. Discontinued: off, whatever is listed.
+        ("DisableMDEVConfiguration", "v1.7.0", False, True, False, True),
+        ("DisableMDEVConfiguration", "v1.8.0", False, True, False, True),
+        ("ExperimentalVirtiofsSupport", "v1.6.0", False, True, False, True),
+        ("ExperimentalVirtiofsSupport", "v1.7.0", False, False, False, False),
         ("NoSuchGate", "v1.9.0", False, False, False, False),
         ("gpu", "v1.9.0", False, False, False, False),
     ],
@@ -81,9 +86,68 @@ def test_all_gates_that_matter_are_listed_by_name():
     found = gates(listed=["HostDevices"], disabled=["GPUsWithDRA"]).listing()
     assert list(found) == sorted(STATES)
     assert {gate for gate, on in found.items() if on} == {
-        "GPU", "NUMA", "HostDevices", "HostDevicesWithDRA", "ExternalNetResourceInjection",
-        "ImageVolume",
+        "HostDevices", "HostDevicesWithDRA", "ExternalNetResourceInjection", "ImageVolume",
+        "KubevirtSeccompProfile", "Snapshot", "VmiMemoryOverheadReport",
+        *(gate for gate in STATES if gates().state(gate) == "GA"),
     }  # fmt: skip
+
+
+# Of main of 2026-08-22; the word in front is what the gate is without being listed anywhere.
+OF_MAIN = {
+    "on": {
+        "GA": """GPU NUMA LiveMigration SRIOVLiveMigration NonRoot PSA AutoResourceLimitsGate
+            VMExport HotplugNICs VMLiveUpdateFeatures VmiMemoryOverheadReport
+            PersistentReservation""",
+        "Beta": """GPUsWithDRA HostDevicesWithDRA ExternalNetResourceInjection ImageVolume Snapshot
+            KubevirtSeccompProfile""",
+    },
+    "off": {
+        "Alpha": """HostDevices NetworkDevicesWithDRA CPUManager AlignCPUs PCINUMAAwareTopology
+            IOMMUFD GraceIOVirtualization VGPULiveMigration ReservedOverheadMemlock Root Sidecar
+            HypervStrictCheck VSOCK HostDisk CrossArchitectureVirtualization DownwardMetrics
+            ExperimentalIgnitionSupport""",
+        "Deprecated": """DisableMDEVConfiguration DockerSELinuxMCSWorkaround MultiArchitecture
+            HotplugVolumes""",
+        "Discontinued": "Passt Macvtap PasstIPStackMigration ExperimentalVirtiofsSupport",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("gate", "state", "by_default"),
+    [
+        (gate, state, word == "on")
+        for word, states in OF_MAIN.items()
+        for state, listed in states.items()
+        for gate in listed.split()
+    ],
+)
+def test_the_gates_of_main(gate, state, by_default):
+    assert gates("v1.10.0-alpha.0").state(gate) == state
+    assert gates("v1.10.0-alpha.0").on(gate) is by_default
+    listed = gates("v1.10.0-alpha.0", listed=[gate]).on(gate)
+    assert listed is (state != "Discontinued")
+    disabled = gates("v1.10.0-alpha.0", disabled=[gate]).on(gate)
+    assert disabled is (state == "GA")
+
+
+def test_the_gates_of_main_are_all_there_are():
+    listed = [gate for states in OF_MAIN.values() for text in states.values()
+              for gate in text.split()]  # fmt: skip
+    assert sorted(listed) == sorted(STATES)
+    assert sorted(LISTABLE) == sorted(
+        gate for gate in STATES if gates("v1.10.0").state(gate) not in {"GA", "Discontinued"}
+    )
+
+
+def test_what_hyperconverged_renders():
+    """It lists four gates always, and disables every Beta gate that it does not enable."""
+    forced = ["CPUManager", "Snapshot", "HostDevices", "KubevirtSeccompProfile"]
+    beta = [gate for gate in STATES if gates().state(gate) == "Beta" and gate not in forced]
+    rendered = gates(listed=[*forced, "HypervStrictCheck"], disabled=beta)
+    assert all(map(rendered.on, [*forced, "HypervStrictCheck"]))
+    assert not any(map(rendered.on, ["GPUsWithDRA", "HostDevicesWithDRA", "ImageVolume"]))
+    assert rendered.on("GPU")
 
 
 @pytest.mark.parametrize(
@@ -95,6 +159,9 @@ def test_all_gates_that_matter_are_listed_by_name():
         ("v0.59.0", (0, 59)),
         ("{version}", None),
         ("devel", None),
+        ("20260822_d923fdb81", None),
+        ("1.4.0-150600.5.15.1", (1, 4)),
+        ("sha256:0123", None),
         ("", None),
         (None, None),
     ],
@@ -103,6 +170,7 @@ def test_the_release_that_is_running(text, version):
     found = record(kubevirt(version=text))
     assert version_of(found) == version
     assert gates_of(found).version == (version or MODELLED)
+    assert observed(found) == (text or "")
 
 
 def test_without_an_object_the_gates_are_those_of_the_model():

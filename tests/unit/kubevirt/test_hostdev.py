@@ -9,7 +9,7 @@ import pytest
 
 import passway
 from passway.kubevirt import hostdev
-from passway.kubevirt.hostdev import RELEASES, Environment, render_hostdev_xml, translate
+from passway.kubevirt.hostdev import Environment, render_hostdev_xml, translate
 from passway.kubevirt.hostdev_errors import TranslationError, subject
 from passway.kubevirt.hostdev_spec import read_machine, read_vmi
 from passway.model.errors import EXIT_NO, PasswayError
@@ -488,8 +488,3 @@ def test_two_framebuffers_translate_and_are_for_admission_to_refuse():
     gpus = [{**GPU, **display}, {**GPU, **display, "name": "second"}]
     devices = translate(read_vmi({"spec": spec(gpus)}), Environment(env={f"MDEV_{A10}": "u1,u2"}))
     assert [device.shown for device in devices] == [(True, True), (True, True)]
-    assert "`ramFB: {}`" in RELEASES["1.9.0"]
-
-
-def test_the_table_of_releases():
-    assert [*RELEASES] == ["before 1.8", "before 1.9", "1.9.0"]

@@ -3,9 +3,10 @@
 import pytest
 from tests.builders import GPU, T4, VF, attachment, cluster, kubevirt, machine, obj, quota, vm
 
-from passway.cluster.records import Toleration
+from passway.cluster.records import Configuration, Toleration
 from passway.kubevirt.launch import Refusal
 from passway.kubevirt.launcher_pod import render_launcher
+from passway.kubevirt.overhead import WHY, _feature_parts, _guest_parts, _network_parts
 from passway.kubevirt.traits import vcpus
 from passway.kubevirt.vmi import defaulted
 
@@ -81,6 +82,14 @@ def test_the_parts_of_the_overhead_are_told():
         "graphics": 32 * MI,
         "passthrough devices": 1024 * MI,
     }
+
+
+def test_every_part_says_why():
+    parts = {
+        **_guest_parts({}, "amd64"), **_feature_parts({}), "cluster ratio": 0,
+        **_network_parts({}, Configuration()),
+    }  # fmt: skip
+    assert [*parts] == [*WHY]
 
 
 # -- overhead -------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from passway.model.verdict import (
     Holding,
     Issue,
     Outcome,
+    Part,
     Position,
     Ref,
     Severity,
@@ -100,6 +101,7 @@ def test_amounts_print_with_their_node_and_holder():
     )
     assert str(Shortage("n1", ("GPU",), ("cpu", "taint"))) == "n1 has GPU but fails cpu, taint"
     assert str(Shortage("n1", (), ("memory",))) == "n1 fails memory"
+    assert str(Part("vCPUs", quantity(2**20, "BinarySI"))) == "vCPUs 1Mi"
 
 
 def test_an_error_has_the_code_of_its_class_unless_it_says_how_it_differs():
