@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.builders import launcher
 from tests.conformance import run
 
 from benchmarks import synthetic
@@ -24,7 +25,6 @@ from passway.kubevirt.hostdev import Environment, render_hostdev_xml, translate
 from passway.kubevirt.hostdev_element import render
 from passway.kubevirt.hostdev_errors import TranslationError
 from passway.kubevirt.hostdev_spec import read_vmi
-from passway.kubevirt.launcher_pod import render_launcher
 from passway.kubevirt.settings import settings_of
 from passway.manifest.vm import parse_manifest
 
@@ -152,7 +152,7 @@ def main(windows: int = WINDOWS) -> None:
     spec = parse_manifest(synthetic.machine(1)).require()[0]
     view = snapshot()
     before = reference_us()
-    samples = timed(windows * 100, lambda: render_launcher(spec, view, {}))
+    samples = timed(windows * 100, lambda: launcher(spec, view))
     around = (before + reference_us()) / 2
     print(
         f"launcher, the GPU VM of benchmarks.scale: median {percentile(samples, 0.5) * 1e3:.2f}, "

@@ -13,6 +13,8 @@ from passway.cluster.dump import decode_object
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
 from passway.cluster.state import ClusterState
+from passway.kubevirt.launcher_pod import LauncherPod, render_launcher
+from passway.kubevirt.vmi import cluster_settings, mutated
 from passway.manifest.spec import MachineSpec
 from passway.manifest.vm import parse_manifest
 from passway.model.verdict import Verdict
@@ -60,6 +62,14 @@ def ask(vm: Object, *objects: Object, **options: Any) -> Verdict:
 def machine(vm: Object) -> MachineSpec:
     """The spec of a VM object, through the same parser as everything else."""
     return parse_manifest(json.dumps(vm), "vm.json").require()[0]
+
+
+def launcher(
+    spec: MachineSpec, snapshot: Snapshot, functions: dict[str, int] | None = None
+) -> LauncherPod:
+    """The launcher pod of a machine, after KubeVirt's defaults."""
+    vmi = mutated(spec, cluster_settings(snapshot.kubevirt)).vmi
+    return render_launcher(spec, vmi, snapshot, functions or {})
 
 
 def reasons(verdict: Verdict) -> list[str]:

@@ -4,11 +4,10 @@ from functools import lru_cache
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.builders import cluster, kubevirt, machine, quota, vm
+from tests.builders import cluster, kubevirt, launcher, machine, quota, vm
 
 from passway.kubevirt.container import LARGEST
 from passway.kubevirt.launch import render
-from passway.kubevirt.launcher_pod import render_launcher
 from passway.kubevirt.surroundings import surroundings
 from passway.model.quantity import ZERO
 
@@ -93,8 +92,8 @@ MACHINES = st.fixed_dictionaries(
 @settings(max_examples=100, deadline=None)
 def test_more_devices_never_ask_for_less(made, configuration, device):
     snapshot = cluster(configuration, *quotas())
-    fewer = render_launcher(machine(vm(**made)), snapshot, {})
-    more = render_launcher(machine(vm(**{**made, "gpus": [*made["gpus"], device]})), snapshot, {})
+    fewer = launcher(machine(vm(**made)), snapshot, {})
+    more = launcher(machine(vm(**{**made, "gpus": [*made["gpus"], device]})), snapshot, {})
     assert more.requests[device] == fewer.requests.get(device, 0) + 1
     assert all(more.requests[name] >= amount for name, amount in fewer.requests.items())
     assert all(more.limits[name] >= amount for name, amount in fewer.limits.items())
@@ -104,7 +103,7 @@ def test_more_devices_never_ask_for_less(made, configuration, device):
 @settings(max_examples=100, deadline=None)
 def test_no_container_requests_more_than_its_limit(made, configuration):
     snapshot = cluster(configuration, *quotas())
-    launch = render_launcher(machine(vm(**made)), snapshot, {}).launch
+    launch = launcher(machine(vm(**made)), snapshot, {}).launch
     for container in (*launch.containers, *launch.init_containers):
         for resource, limit in container.limits.items():
             assert min(container.requests.get(resource, ZERO), LARGEST) <= limit
@@ -115,8 +114,8 @@ def test_no_container_requests_more_than_its_limit(made, configuration):
 def test_the_order_of_devices_changes_nothing(made, configuration):
     turned = {**made, "gpus": made["gpus"][::-1], "host_devices": made["host_devices"][::-1]}
     snapshot = cluster(configuration)
-    one = render_launcher(machine(vm(**made)), snapshot, {})
-    other = render_launcher(machine(vm(**turned)), snapshot, {})
+    one = launcher(machine(vm(**made)), snapshot, {})
+    other = launcher(machine(vm(**turned)), snapshot, {})
     assert (one.requests, one.overhead, one.limits) == (
         other.requests, other.overhead, other.limits,
     )  # fmt: skip

@@ -8,7 +8,7 @@ the pod that would come out otherwise.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -37,7 +37,6 @@ from passway.kubevirt.node_rules import (
 )
 from passway.kubevirt.surroundings import Surroundings, surroundings
 from passway.kubevirt.traits import networks
-from passway.kubevirt.vmi import defaulted
 from passway.manifest.spec import MachineSpec
 
 POOL: Final = "k8s.v1.cni.cncf.io/resourceName"
@@ -76,14 +75,15 @@ class LauncherPod:
 
 
 def render_launcher(
-    spec: MachineSpec, snapshot: Snapshot, functions: Mapping[str, int]
+    spec: MachineSpec, vmi: Tree, snapshot: Snapshot, functions: Mapping[str, int]
 ) -> LauncherPod:
-    """The launcher of a VM on this cluster; `functions` are the VFs of its networks by resource.
+    """The launcher of a VM on this cluster.
 
+    `vmi` is its VMI with KubeVirt's defaults, `functions` are the VFs of its networks by resource.
     They are counted whoever adds them, KubeVirt or the injector's webhook; whether that is there is
     judged elsewhere.
     """
-    around, vmi = _prepared(spec, snapshot)
+    around = _around(spec, vmi, snapshot)
     launch = render(vmi, around)
     if around.gates.on(EXTERNAL_INJECTION):
         launch = injected(launch, functions)
@@ -122,21 +122,18 @@ def named_limit_items(snapshot: Snapshot, namespace: str) -> Iterator[tuple[str,
             yield key[1], completed(item)
 
 
-def _prepared(spec: MachineSpec, snapshot: Snapshot) -> tuple[Surroundings, dict[str, Any]]:
-    """The surroundings and the defaulted VMI."""
-    kubevirt = snapshot.kubevirt
+def _around(spec: MachineSpec, vmi: Tree, snapshot: Snapshot) -> Surroundings:
     quotas = snapshot.all(kinds.QUOTAS, ResourceQuota)
     hard = [quota.spec.hard or {} for key, quota in quotas.items()
             if key[0] == spec.namespace and quota.spec]  # fmt: skip
     around = surroundings(
-        kubevirt,
+        snapshot.kubevirt,
         namespace_labels=_labels_of(snapshot, spec.namespace),
         quota_keys=frozenset().union(*hard),
     )
-    vmi = defaulted(spec, kubevirt)
     if around.gates.on(EXTERNAL_INJECTION):
-        return around, vmi
-    return replace(around, attachments=_pools(vmi, snapshot, spec.namespace)), vmi
+        return around
+    return replace(around, attachments=_pools(vmi, snapshot, spec.namespace))
 
 
 def _labels_of(snapshot: Snapshot, namespace: str) -> Mapping[str, str]:

@@ -5,6 +5,7 @@ the mutating webhook refuses, for the network that it would add, still has a lau
 it is defaulted without that network, since admission tells the refusal.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -40,12 +41,20 @@ def cluster_settings(kubevirt: KubeVirt | None) -> Settings:
     )
 
 
-def defaulted(spec: MachineSpec, kubevirt: KubeVirt | None) -> dict[str, Any]:
-    """The VMI after KubeVirt's mutating webhook."""
-    settings, vmi = cluster_settings(kubevirt), vmi_of(spec)
+@dataclass(frozen=True, slots=True)
+class Mutated:
+    """A VMI after KubeVirt's mutating webhook. `refused`: it refuses the VMI as it is written."""
+
+    vmi: dict[str, Any]
+    refused: bool = False
+
+
+def mutated(spec: MachineSpec, settings: Settings) -> Mutated:
+    """What the mutating webhook makes of the machine's VMI."""
+    vmi = vmi_of(spec)
     try:
-        return default(vmi, settings)
+        return Mutated(default(vmi, settings))
     except Refused:  # for the network that the cluster would add
         domain = vmi["spec"].setdefault("domain", {})
         domain["devices"] = {**(domain.get("devices") or {}), "autoattachPodInterface": False}
-        return default(vmi, settings)
+        return Mutated(default(vmi, settings), refused=True)

@@ -11,10 +11,12 @@ from typing import Final
 
 from passway.cluster import kinds, records
 from passway.cluster.snapshot import Read
-from passway.kubevirt.admission import Review, mutate_and_judge
+from passway.kubevirt.admission import judge as judge_vmi
+from passway.kubevirt.admission import mutate_and_judge
+from passway.kubevirt.admission.cause import Cause
 from passway.kubevirt.gates import LISTABLE, MODELLED, STATES, Gates
 from passway.kubevirt.settings import Settings
-from passway.kubevirt.vmi import cluster_settings, vmi_of
+from passway.kubevirt.vmi import vmi_of
 from passway.model.names import nearest
 from passway.model.verdict import Issue, Severity, Stage
 from passway.preflight import release
@@ -38,11 +40,10 @@ def judge(question: Question) -> Iterator[Issue]:
         yield question.issue(STAGE, Severity.ERROR, "KubeVirtMissing")
     if question.snapshot.kubevirt is not None:
         yield from release.judge(question)
-        settings = cluster_settings(question.snapshot.kubevirt)
-        yield from _refused(question, _review(question, settings))
-        yield from _empty_list(question, settings)
+        yield from _refused(question, _causes(question))
+        yield from _empty_list(question)
     else:
-        yield from _refused(question, _review(question, _ALL_ON), frozenset(CONFIGURED))
+        yield from _refused(question, _causes_under(question, _ALL_ON), frozenset(CONFIGURED))
         if not read.known:
             yield from _undecided(question, read)
     yield from question.found()
@@ -63,18 +64,25 @@ def _namespace(question: Question) -> Iterator[Issue]:
         )
 
 
-def _review(question: Question, settings: Settings) -> Review:
-    """The answer to the creation of this machine's VMI, whose schema the manifest has checked."""
-    return mutate_and_judge(vmi_of(question.spec), settings)
+def _causes(question: Question) -> tuple[Cause, ...]:
+    """Why the creation of this machine's VMI is refused; the manifest has checked its schema."""
+    if question.mutated.refused:
+        return _causes_under(question, question.settings)
+    return judge_vmi(question.mutated.vmi, question.settings)
+
+
+def _causes_under(question: Question, settings: Settings) -> tuple[Cause, ...]:
+    """The same under other settings than the cluster's."""
+    return mutate_and_judge(vmi_of(question.spec), settings).causes
 
 
 def _refused(
-    question: Question, review: Review, but: frozenset[str] = frozenset()
+    question: Question, causes: tuple[Cause, ...], but: frozenset[str] = frozenset()
 ) -> Iterator[Issue]:
     spec = question.spec
     if question.findings:
         but |= FROM_ELSEWHERE
-    for cause, site in sites(review.causes):
+    for cause, site in sites(causes):
         if cause.rule not in but:
             yield question.issue(
                 STAGE,
@@ -87,19 +95,19 @@ def _refused(
             )
 
 
-def _empty_list(question: Question, settings: Settings) -> Iterator[Issue]:
+def _empty_list(question: Question) -> Iterator[Issue]:
     """Templates are judged as they are written, where even an empty list needs the gate."""
     spec, gate = question.spec, "HostDevices"
     of_template = spec.ref.kind != "VirtualMachineInstance"
     empty = of_template and spec.plain("domain.devices.hostDevices") == []
-    if empty and not settings.gates.on(gate):
+    if empty and not question.settings.gates.on(gate):
         path = spec.vmi_field("domain.devices.hostDevices")
         yield question.issue(STAGE, Severity.ERROR, GATE_OFF, path, gate=gate, field="hostDevices")
 
 
 def _undecided(question: Question, read: Read) -> Iterator[Issue]:
     """What hangs on a configuration that could not be read."""
-    causes = _review(question, _ALL_OFF).causes
+    causes = _causes_under(question, _ALL_OFF)
     gates = sorted({str(cause.params["gate"]) for cause in causes if reason_of(cause) == GATE_OFF})
     depends = [f"the feature gates {', '.join(gates)}"] if gates else []
     depends += [what for rule, what in CONFIGURED.items() if rule in {c.rule for c in causes}]

@@ -33,7 +33,7 @@ from passway.kubevirt.matcher import (
 from passway.kubevirt.overlay import Spec, section
 from passway.kubevirt.preference import apply_preference
 from passway.kubevirt.requirements import ARCHITECTURE, unmet
-from passway.kubevirt.vmi import defaulted, vmi_of
+from passway.kubevirt.vmi import cluster_settings, mutated, vmi_of
 from passway.manifest.applied import with_vmi
 from passway.manifest.machine import LAYOUTS
 from passway.manifest.nodes import MappingNode, child
@@ -157,7 +157,7 @@ class _Expansion:
 
     def _require(self, spec: MachineSpec, instancetype: Match | None, preference: Match) -> None:
         kubevirt = self._snapshot.kubevirt
-        vmi = defaulted(spec, kubevirt)
+        vmi = mutated(spec, cluster_settings(kubevirt)).vmi
         given = instancetype.spec if instancetype else None
         cause = unmet(given, preference.spec, vmi["spec"])
         if cause is None:

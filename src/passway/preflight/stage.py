@@ -13,6 +13,8 @@ from passway.cluster.amounts import HUGEPAGES
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
 from passway.kubevirt.launcher_pod import LauncherPod
+from passway.kubevirt.settings import Settings
+from passway.kubevirt.vmi import Mutated
 from passway.manifest.spec import MachineSpec
 from passway.model.verdict import Issue, Param, Ref, Severity, Stage
 
@@ -29,12 +31,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Would `replicas` of this machine get running now? `pod` is the launcher of one.
+    """Would `replicas` of this machine get running now?
 
-    `spec` has in it what the VM refers to; `findings` say what became of that.
+    `settings` are KubeVirt's here, `mutated` is the VMI under them, `pod` its launcher. `spec` has
+    in it what the VM refers to; `findings` say what became of that.
     """
 
     spec: MachineSpec
+    settings: Settings
+    mutated: Mutated
     pod: LauncherPod
     snapshot: Snapshot
     replicas: int = 1

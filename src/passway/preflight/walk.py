@@ -11,6 +11,7 @@ from typing import Final
 
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.launcher_pod import render_launcher
+from passway.kubevirt.vmi import cluster_settings, mutated
 from passway.manifest.spec import MachineSpec
 from passway.model.verdict import Issue, Outcome, Stage, StageResult, Verdict, fits_of, outcome_of
 from passway.preflight import (
@@ -47,10 +48,12 @@ def ask(spec: MachineSpec, snapshot: Snapshot, replicas: int | None = None) -> Q
     `replicas` (the manifest's own number by default) asks for that many at once.
     """
     expanded = references.expand(spec, snapshot)
+    settings = cluster_settings(snapshot.kubevirt)
+    made = mutated(expanded.spec, settings)
     functions = networks.functions(expanded.spec, snapshot)
-    pod = render_launcher(expanded.spec, snapshot, functions)
+    pod = render_launcher(expanded.spec, made.vmi, snapshot, functions)
     count = spec.replicas if replicas is None else replicas
-    return Question(expanded.spec, pod, snapshot, count, expanded.findings)
+    return Question(expanded.spec, settings, made, pod, snapshot, count, expanded.findings)
 
 
 def preflight(question: Question, *, expand: bool = False) -> Verdict:

@@ -2,13 +2,13 @@
 
 import pytest
 from tests.builders import GPU, T4, VF, attachment, cluster, kubevirt, machine, obj, quota, vm
+from tests.builders import launcher as rendered
 
 from passway.cluster.records import Configuration, Toleration
 from passway.kubevirt.launch import Refusal
-from passway.kubevirt.launcher_pod import render_launcher
 from passway.kubevirt.overhead import WHY, _feature_parts, _guest_parts, _network_parts
 from passway.kubevirt.traits import vcpus
-from passway.kubevirt.vmi import defaulted
+from passway.kubevirt.vmi import cluster_settings, mutated
 
 MI = 2**20
 GI = 2**30
@@ -25,7 +25,7 @@ LIMITED = quota("limits", {"limits.cpu": "1k", "limits.memory": "1Ti"})
 def launcher(made, functions=None, *, objects=(LIMITED,), **configuration):
     config = kubevirt(**configuration) if configuration else None
     snapshot = cluster(*([config] if config else []), *objects)
-    return render_launcher(machine(made), snapshot, functions or {})
+    return rendered(machine(made), snapshot, functions or {})
 
 
 def quiet(*, devices=None, **options):
@@ -240,7 +240,7 @@ def test_the_cpu_request(options, configuration, thousandths):
 )
 def test_the_number_of_vcpus(cpu, given, expected):
     spec = machine(vm(cpu=cpu, domain={"resources": given}))
-    assert vcpus(defaulted(spec, None)) == expected
+    assert vcpus(mutated(spec, cluster_settings(None)).vmi) == expected
 
 
 # -- memory ---------------------------------------------------------------------------------------
@@ -648,5 +648,5 @@ def test_a_vmi_that_is_refused_for_its_networks_still_has_a_launcher(network):
 def test_the_manifest_is_not_touched():
     spec = machine(vm())
     before = spec.vmi.plain()
-    defaulted(spec, None)
+    mutated(spec, cluster_settings(None))
     assert spec.vmi.plain() == before

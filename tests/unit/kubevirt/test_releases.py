@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.builders import GPU, VF, ask, attachment, cluster, injector, kubevirt, machine, node, vm
+from tests.builders import launcher as rendered
 from tests.unit.kubevirt.test_discovery import card, pci, plugins
 from tests.unit.kubevirt.vmis import settings
 
@@ -11,7 +12,6 @@ from passway.kubevirt.admission import mutate_and_judge
 from passway.kubevirt.gates import STATES, gates_of
 from passway.kubevirt.hostdev import render_hostdev_xml
 from passway.kubevirt.hostdev_errors import TranslationError
-from passway.kubevirt.launcher_pod import render_launcher
 from passway.kubevirt.releases import RELEASES
 from passway.kubevirt.settings import settings_of
 
@@ -31,7 +31,7 @@ def over_releases(gate, **options):
 
 
 def launcher(made, version, *objects, **options):
-    return render_launcher(machine(made), snapshot(version, *objects, **options), {})
+    return rendered(machine(made), snapshot(version, *objects, **options), {})
 
 
 def refused(made, version, *objects, **options):
