@@ -6,7 +6,7 @@ now) and bound volumes. It keeps every criterion's answer instead of stopping at
 that a refusal can say which combination fails. What it does not judge is named by the caller.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,30 +64,34 @@ def places(
     `free` is what each of the `nodes` has free. It goes resource by resource over all nodes: a
     walk asks this of hundreds of nodes.
     """
-    names, pairs = tuple(demand.requests), demand.labels.items()
+    names = tuple(demand.requests)
     columns = [
         [amounts.get(name, 0) // wanted for amounts in free]
         for name, wanted in demand.requests.items()
     ]
-    ruled = bool(demand.node_selector or demand.node_affinity or demand.volumes)
+    suspects = _suspects(demand, nodes)
     found: list[tuple[int, str]] = []
-    for node, counts in zip(nodes, zip(*columns, strict=True), strict=True):
+    for index, counts in enumerate(zip(*columns, strict=True)):
         most = min(counts)
         limit = names[counts.index(most)]
-        if most < 1 or (
-            (
-                ruled
-                or node.taints
-                or node.unschedulable
-                or not pairs <= node.labels.items()
-                or not node.labels.keys().isdisjoint(demand.avoided)
-            )
-            and _kept_away(demand, node)
-        ):
+        if most < 1 or (index in suspects and _kept_away(demand, nodes[index])):
             most = 0
         elif demand.exclusive and most > 1:
             most, limit = 1, "podAntiAffinity"
         found.append((most, limit))
+    return found
+
+
+def _suspects(demand: Demand, nodes: Sequence[NodeInfo]) -> Container[int]:
+    """Where in `nodes` those are that may fail something beside amounts: few, as a rule."""
+    if demand.node_selector or demand.node_affinity or demand.volumes:
+        return range(len(nodes))
+    labels = [node.labels for node in nodes]
+    found = {index for index, node in enumerate(nodes) if node.taints or node.unschedulable}
+    for key, value in demand.labels.items():
+        found.update([index for index, held in enumerate(labels) if held.get(key) != value])
+    for key in demand.avoided:
+        found.update([index for index, held in enumerate(labels) if key in held])
     return found
 
 
