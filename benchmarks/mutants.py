@@ -29,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = Path("src/passway/kubevirt")
 TREE = ("src", "tests", "docs", "examples", "benchmarks", "tools", "pyproject.toml", "README.md")
 TESTS = (
+    "tests/unit/test_values.py",
     "tests/conformance",
     "tests/unit/kubevirt",
     "tests/behaviour/test_preflight_admission.py",

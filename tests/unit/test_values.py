@@ -1,0 +1,40 @@
+"""What holds for every value of the pure layers: nobody can change it, and it has no loose fields.
+
+The few that are built up step by step, and never leave their module's functions, are named.
+"""
+
+import dataclasses
+import importlib
+import pkgutil
+
+import pytest
+
+PURE = ("model", "manifest", "cluster", "scheduler", "kubevirt", "preflight", "plan")
+
+
+def values():
+    for layer in PURE:
+        package = importlib.import_module(f"passway.{layer}")
+        modules = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        for name in (package.__name__, *(module.name for module in modules)):
+            for found in vars(importlib.import_module(name)).values():
+                if (
+                    isinstance(found, type)
+                    and dataclasses.is_dataclass(found)
+                    and found.__module__ == name
+                ):
+                    yield found
+
+
+BUILT_UP = {"Ledger", "_Found", "_Frame"}
+VALUES = sorted(values(), key=lambda found: f"{found.__module__}.{found.__qualname__}")
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda found: f"{found.__module__}.{found.__name__}")
+def test_a_dataclass_is_frozen_and_slotted(value):
+    assert value.__dataclass_params__.frozen is (value.__name__ not in BUILT_UP)
+    assert "__slots__" in vars(value)
+
+
+def test_the_values_are_found():
+    assert len(VALUES) > 50
