@@ -2,9 +2,19 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Two busy cores make any deadline a coin toss; hangs are caught by the run's own time limit.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("default"), max_examples=3000)
 settings.load_profile("soak" if os.environ.get("PASSWAY_SOAK") else "default")
+
+pytest_plugins = ["tests.controlplane.fixtures"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on the real control plane share one, so one worker runs them all."""
+    for item in items:
+        if item.get_closest_marker("plane"):
+            item.add_marker(pytest.mark.xdist_group("plane"))

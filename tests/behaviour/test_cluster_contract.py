@@ -1,7 +1,7 @@
 """What every adapter of `service.ports.Cluster` does, whether a store in memory or an API server.
 
-The tests use only kinds and rules that a bare API server has, so an adapter joins by its name in
-`ADAPTERS` and a fixture that gives it a fresh namespace.
+The tests use only kinds and rules that a bare API server has, and two namespaces, `lab` and
+`other`, that are empty when a test begins. The API server is a real one.
 """
 
 import asyncio
@@ -11,24 +11,32 @@ from contextlib import aclosing
 import pytest
 
 from passway.cluster.kinds import Kind
+from passway.kube.client import KubeCluster
+from passway.kube.config import load_config
 from passway.kube.memory import MemoryCluster
 from passway.model.errors import Conflict, InvalidInput, NotFound
 from passway.service.ports import Cluster, Expired, Object, WatchEvent
 
-ADAPTERS = ["memory"]
 LAB = "lab"
 CONFIG = Kind("", "v1", "ConfigMap", "configmaps", namespaced=True)
 QUOTA = Kind("", "v1", "ResourceQuota", "resourcequotas", namespaced=True)
 NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 
 
-@pytest.fixture(params=ADAPTERS)
-def cluster(request) -> Cluster:
-    assert request.param == "memory"
-    return MemoryCluster(
-        [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-         for name in (LAB, "other")]
-    )  # fmt: skip
+@pytest.fixture(
+    params=["memory", pytest.param("kubernetes", marks=[pytest.mark.plane, pytest.mark.slow])]
+)
+async def cluster(request) -> AsyncIterator[Cluster]:
+    if request.param == "memory":
+        yield MemoryCluster(
+            [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+             for name in (LAB, "other")]
+        )  # fmt: skip
+        return
+    plane = request.getfixturevalue("plane")
+    plane.empty(LAB, "other")
+    async with KubeCluster(load_config(plane.admin())) as cluster:
+        yield cluster
 
 
 def config(name: str = "c", namespace: str = LAB, **data: str) -> Object:

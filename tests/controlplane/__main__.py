@@ -19,8 +19,10 @@ from tests.controlplane.process import Died
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.controlplane",
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = argparse.ArgumentParser(
+        description=__doc__, prog="python -m tests.controlplane",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     parser.add_argument("command", choices=("up", "build"))
     parser.add_argument("--kubevirt", action="store_true", help="with virt-api and virt-controller")
     options = parser.parse_args(arguments)

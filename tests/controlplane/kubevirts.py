@@ -104,7 +104,7 @@ class KubeVirt:
             waiting -= {
                 item["metadata"]["name"]
                 for item in listed
-                for condition in item.get("status", {}).get("conditions", ())
+                for condition in (item.get("status") or {}).get("conditions") or ()
                 if condition["type"] == "Established" and condition["status"] == "True"
             }
             if time.monotonic() > end:
@@ -119,7 +119,10 @@ class KubeVirt:
             "spec": {"configuration": CONFIGURATION},
         }  # fmt: skip
         self.plane.request("POST", OBJECT.rpartition("/")[0], made, expected=(201, 409))
-        status = {"phase": "Deployed", "observedKubeVirtVersion": "v1.9.0"}
+        status = {
+            "phase": "Deployed", "observedKubeVirtVersion": "v1.9.0",
+            "defaultArchitecture": "amd64",
+        }  # fmt: skip
         self.plane.request(
             "PATCH", f"{OBJECT}/status", {"status": status},
             content="application/merge-patch+json",
@@ -192,7 +195,7 @@ class KubeVirt:
             status = self.plane.request("GET", path).get("status", {})
             return any(
                 condition["type"] == "Available" and condition["status"] == "True"
-                for condition in status.get("conditions", ())
+                for condition in status.get("conditions") or ()
             )
 
         self.plane.component("virt-api").wait_until(available)

@@ -23,6 +23,7 @@ CONTROLLERS: Final = (
     "*", "-node-lifecycle-controller", "-taint-eviction-controller",
     "-persistentvolume-attach-detach-controller", "-service-lb-controller",
     "-node-route-controller", "-cloud-node-lifecycle-controller",
+    "-root-ca-certificate-publisher-controller",
 )  # fmt: skip
 NOBODY: Final = "nobody"
 """A user whom nothing is allowed."""
@@ -253,6 +254,20 @@ class Plane:
         if response.status not in expected:
             raise Answer(response.status, answer)
         return answer
+
+    def empty(self, *namespaces: str) -> None:
+        """The namespaces are there, and hold no ConfigMap and no ResourceQuota."""
+        for name in namespaces:
+            self.request(
+                "POST", "/api/v1/namespaces", {"metadata": {"name": name}}, expected=(201, 409)
+            )
+            for plural in ("configmaps", "resourcequotas"):
+                path = f"/api/v1/namespaces/{name}/{plural}"
+                for item in self.request("GET", path)["items"]:
+                    one = f"{path}/{item['metadata']['name']}"
+                    patch = {"metadata": {"finalizers": None}}
+                    self.request("PATCH", one, patch, content="application/merge-patch+json")
+                    self.request("DELETE", one, expected=(200, 404))
 
     def is_ready(self) -> bool:
         """Whether the API server says so."""

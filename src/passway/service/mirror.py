@@ -93,9 +93,11 @@ class Mirror:
             await asyncio.sleep(self._relist_s)
 
     async def _list(self, kind: Kind) -> str:
-        objects, version = await self._cluster.list(kind)
-        decoded = [decode_object(obj) for obj in objects]
-        self._state.replace(kind, [item[1] for item in decoded if item is not None], version)
+        listing, version = self._state.listing(kind), ""
+        async for page in self._cluster.pages(kind):
+            listing.add(page.records)
+            version = page.version
+        listing.done(version)
         self._mark(kind, Read.READ)
         return version
 

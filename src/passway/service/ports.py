@@ -3,15 +3,16 @@
 Owns the words between use cases and adapters: objects as plain JSON, the kind that names a
 collection, watch events, and which error means what. It knows no transport, no cache and no
 adapter; an adapter raises only `PasswayError` subclasses. Objects that go in or come out are never
-shared: each side may change its own. The decision behind it: six calls are all of the API that
+shared: each side may change its own. The decision behind it: seven calls are all of the API that
 Passway uses, so a store in memory and a real API server can pass the same contract tests.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from passway.cluster.kinds import Kind
+from passway.cluster.records import Record
 from passway.model import errors
 
 Object: TypeAlias = dict[str, Any]
@@ -29,6 +30,14 @@ class WatchEvent:
 
     type: Change
     object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list, as records; the version is that of the whole list."""
+
+    records: Sequence[Record]
+    version: str
 
 
 class Expired(errors.PasswayError):
@@ -52,6 +61,10 @@ class Cluster(Protocol):
 
     async def list(self, kind: Kind, namespace: str | None = None) -> tuple[list[Object], str]:
         """The objects, by namespace and name, and the resourceVersion to watch from."""
+        ...
+
+    def pages(self, kind: Kind) -> AsyncIterator[Page]:
+        """The same of all namespaces, as the kind's records, page by page, in any order."""
         ...
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:

@@ -1,4 +1,4 @@
-"""One plane for the whole run; a namespace of its own for each test."""
+"""Fixtures of the bench: one plane for the whole run, a namespace of its own for each test."""
 
 import itertools
 import os
