@@ -72,7 +72,7 @@ def pytest(tree: Path, python: str, *arguments: str) -> tuple[TestOutcome, str]:
         "env", "-C", str(tree), f"PYTHONPATH={tree / 'src'}:{tree}",
         "PYTHONDONTWRITEBYTECODE=1", "CI=",
         python, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider",
-        "--hypothesis-seed=0", *arguments,
+        "--hypothesis-seed=0", "--hypothesis-profile=mutants", *arguments,
     ]  # fmt: skip
     result, output = run_tests(shlex.join(command), LIMIT_S)
     return result, str(output)

@@ -3,11 +3,15 @@
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # Two busy cores make any deadline a coin toss; hangs are caught by the run's own time limit.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("default"), max_examples=3000)
+# Whether a test fails is all that a mutant asks; the smallest example does not matter.
+settings.register_profile(
+    "mutants", settings.get_profile("default"), phases=(Phase.explicit, Phase.generate)
+)
 settings.load_profile("soak" if os.environ.get("PASSWAY_SOAK") else "default")
 
 pytest_plugins = ["tests.controlplane.fixtures"]

@@ -375,6 +375,7 @@ class KubeVirtSpec(Record, frozen=True):
 
 class KubeVirtStatus(Record, frozen=True):
     observed_kube_virt_version: str | None = None
+    default_architecture: str | None = None
 
 
 class KubeVirt(Record, frozen=True):

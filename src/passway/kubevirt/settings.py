@@ -94,7 +94,7 @@ def settings_of(
             frozenset(developer.get("featureGates") or ()),
             frozenset(developer.get("disabledFeatureGates") or ()),
         ),
-        architecture=machines.get("defaultArchitecture") or architecture or DEFAULT_ARCHITECTURE,
+        architecture=architecture or machines.get("defaultArchitecture") or DEFAULT_ARCHITECTURE,
         machine_type=given.get("machineType") or "",
         machines={name: _mapping(machines, name) for name in _MACHINES},
         emulated=tuple(given.get("emulatedMachines") or ()),

@@ -34,8 +34,10 @@ def vmi_of(spec: MachineSpec) -> dict[str, Any]:
 def cluster_settings(kubevirt: KubeVirt | None) -> Settings:
     """What the KubeVirt object configures; without one, KubeVirt's own defaults."""
     meta = kubevirt.metadata if kubevirt else None
+    status = kubevirt.status if kubevirt else None
     return settings_of(
         msgspec.to_builtins(configuration_of(kubevirt)),
+        architecture=status.default_architecture if status else None,
         version=version_of(kubevirt) or MODELLED,
         annotations=meta.annotations if meta else None,
     )

@@ -1,8 +1,10 @@
 """What is read of the KubeVirt object's configuration, and when it counts as absent."""
 
 import pytest
+from tests.builders import cluster, kubevirt
 
 from passway.kubevirt.settings import EVEN_PARITY, Settings, is_valid, settings_of
+from passway.kubevirt.vmi import cluster_settings
 from passway.model.quantity import parse_quantity
 
 
@@ -33,7 +35,7 @@ def test_what_is_set_is_taken():
         "s390x",
         annotations={EVEN_PARITY: ""},
     )  # fmt: skip
-    assert (found.architecture, found.cpu_model, found.live_update) == ("arm64", "Skylake", False)
+    assert (found.architecture, found.cpu_model, found.live_update) == ("s390x", "Skylake", False)
     assert found.cpu_request == parse_quantity("250m")
     assert (found.max_hotplug_ratio, found.max_cpu_sockets) == (2, 6)
     assert found.max_guest == parse_quantity("8Gi")
@@ -68,3 +70,15 @@ def test_an_invalid_configuration_is_dropped_as_a_whole(configuration):
 
 def test_levels_that_are_no_objects_are_empty():
     assert settings_of({"developerConfiguration": None, "network": []}) == settings_of({})
+
+
+@pytest.mark.parametrize(
+    ("status", "configured", "expected"),
+    [(None, None, "amd64"), (None, "arm64", "arm64"), ("s390x", "arm64", "s390x")],
+)
+def test_the_architecture_that_the_operator_found_counts_most(status, configured, expected):
+    architectures = {"defaultArchitecture": configured} if configured else {}
+    made = kubevirt(architectureConfiguration=architectures)
+    if status:
+        made["status"]["defaultArchitecture"] = status
+    assert cluster_settings(cluster(made).kubevirt).architecture == expected
