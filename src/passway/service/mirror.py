@@ -58,6 +58,15 @@ class Mirror:
         except TimeoutError:
             raise self._unsynced() from None
 
+    async def read(self) -> None:
+        """Every kind once, all at a time, and no watch; raises what stands in the way of all."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for kind in kinds.ALL:
+                    group.create_task(self._read(kind), name=f"read {kind.plural}")
+        except ExceptionGroup as failed:  # one cause is enough, and mostly they are all the same
+            raise failed.exceptions[0] from None
+
     def snapshot(self) -> Snapshot:
         """The cluster as of now; raises NotSynced until every kind was listed once."""
         if not self._ready.is_set():
@@ -79,18 +88,25 @@ class Mirror:
     async def _follow(self, kind: Kind) -> None:
         while True:
             try:
-                version = await self._list(kind)
-                await self._watch(kind, version)
+                version = await self._read(kind)
+                if version is not None:
+                    await self._watch(kind, version)
             except Expired:
                 continue
-            except Forbidden as error:
-                _log.warning("%s may not be read: %s", kind.plural, error)
-                self._mark(kind, Read.FORBIDDEN)
-            except NotFound:
-                self._mark(kind, Read.READ)
             except PasswayError as error:
                 _log.warning("reading %s failed: %s", kind.plural, error)
             await asyncio.sleep(self._relist_s)
+
+    async def _read(self, kind: Kind) -> str | None:
+        """Lists the kind and says from where to watch; None where there is nothing to watch."""
+        try:
+            return await self._list(kind)
+        except Forbidden as error:
+            _log.warning("%s may not be read: %s", kind.plural, error)
+            self._mark(kind, Read.FORBIDDEN)
+        except NotFound:
+            self._mark(kind, Read.READ)
+        return None
 
     async def _list(self, kind: Kind) -> str:
         listing, version = self._state.listing(kind), ""
