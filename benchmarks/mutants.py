@@ -34,12 +34,15 @@ TESTS = (
     "tests/unit/kubevirt",
     "tests/behaviour/test_preflight_admission.py",
     "tests/behaviour/test_preflight_launcher.py",
+    "tests/behaviour/test_preflight_references.py",
+    "tests/docs/test_pages.py",
     "tests/properties/test_hostdev.py",
     "tests/properties/test_discovery.py",
     "tests/properties/test_launcher.py",
     "tests/properties/test_admission.py",
+    "tests/properties/test_references.py",
 )
-LIMIT_S = 240.0
+LIMIT_S = 120.0
 
 
 def mutants() -> list[MutationSpec]:

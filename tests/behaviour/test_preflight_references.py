@@ -391,6 +391,11 @@ def test_the_labels_of_a_claim_name_the_instance_type():
     found = claim("boot", **{"": "small"})
     assert admission(inferring(CLAIM), found, SMALL) == []
     assert of(inferring(CLAIM), found, SMALL).cpu.sockets == 4
+    size = {"guest": "3Gi"}
+    assert admission(inferring(CLAIM, memory=size), found, SMALL) == ["InstancetypeConflict"]
+    strict = inferring(CLAIM, policy="Reject", memory=size)
+    assert admission(strict, found, SMALL) == ["InstancetypeConflict"]
+    assert admission(inferring(CLAIM, policy="Ignore", memory=size), found, SMALL) == []
     kind = {"": "own", "-kind": "virtualmachineinstancetype"}
     own = instancetype("own", namespace="default", guest=2)
     assert of(inferring(CLAIM), claim("boot", **kind), own).cpu.sockets == 2

@@ -22,12 +22,12 @@ MAX_YAML_BYTES: Final = 32 * 2**20
 HINT: Final = "write the dump with kubectl get … -o json"
 
 
-class _TypeMeta(msgspec.Struct, rename="camel"):
+class _TypeMeta(msgspec.Struct, frozen=True, rename="camel"):
     api_version: str = ""
     kind: str = ""
 
 
-class _List(_TypeMeta):
+class _List(_TypeMeta, frozen=True):
     items: list[msgspec.Raw] | None = None
 
 

@@ -21,7 +21,7 @@ STAGE: Final = Stage.PERMISSION
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-class _Applied(msgspec.Struct):
+class _Applied(msgspec.Struct, frozen=True):
     spec: KubeVirtSpec | None = None
 
 

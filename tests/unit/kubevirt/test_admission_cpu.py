@@ -53,6 +53,8 @@ def test_arm64_has_one_thread_a_core():
     assert places(vmi({"cpu": cpu}, architecture="arm64")) == {
         "Arm64Threads": ("spec.architecture", "spec.domain.cpu.threads")
     }
+    (cause,) = causes(vmi({"cpu": cpu}, architecture="arm64"))
+    assert cause.sites[0].params == {"threads": 2, "most": 1}
 
 
 def test_dedicated_cpus_and_memory():

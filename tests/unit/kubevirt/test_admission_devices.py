@@ -100,9 +100,11 @@ def test_pairs_are_not_shared_between_lists():
             {"name": "o", "resourceClaim": {"claimName": "c", "requestName": "t"}},
         ],
     )
-    assert [cause.field for cause in causes(given, on)] == [
+    found = causes(given, on)
+    assert [cause.field for cause in found] == [
         f"{HOST_DEVICES}[0]", "spec.networks[0]", "spec.networks[1]",
     ]  # fmt: skip
+    assert found[2].sites[0].params == {"claim": "c", "request": "s"}
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,8 @@ def test_claims_of_networks_together():
     networks = [CLAIM, {**CLAIM, "name": "m"}, {**MULTUS, "name": "o"}]
     found = rules(given(interfaces, networks, resourceClaims=LISTED), on)
     assert found == ["NetworkClaimRequestReused", "NetworkClaimWithMultus"]
+    last = given(interfaces[:2], [{**MULTUS, "name": "m"}, CLAIM], resourceClaims=LISTED)
+    assert places(last, on)["NetworkClaimWithMultus"][1] == "spec.networks[1]"
     without = given([], [CLAIM], resourceClaims=LISTED)
     assert rules(without, on) == ["NetworkWithoutInterface"]
 

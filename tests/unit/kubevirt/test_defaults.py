@@ -120,6 +120,7 @@ def test_staged_rollout_and_arm64_have_no_hotplug():
         ({"hugepages": {}}, {}, None, None),
         ({"guest": "1536Mi", "hugepages": {"pageSize": "1Gi"}}, {}, "1536Mi", None),
         ({"guest": "512Mi"}, {}, "512Mi", None),
+        ({"guest": "1Gi"}, {}, "1Gi", "4Gi"),
         ({"guest": "1025Mi"}, {}, "1025Mi", None),
         ({"guest": 1073741824}, {}, "1073741824", "4Gi"),
         ({"guest": "-4Gi"}, {}, "-4Gi", None),
@@ -156,6 +157,8 @@ def test_the_clusters_cpu_request_and_model():
     assert dedicated["resources"] == {}
     own = domain(vmi({"resources": {"requests": {"cpu": "1"}}}), on)
     assert own["resources"] == {"requests": {"cpu": "1"}}
+    small = domain(vmi(), settings(cpuRequest="50m"))
+    assert small["resources"] == {"requests": {"cpu": "50m"}}
 
 
 def test_networks_are_left_alone_where_any_is_named():

@@ -1,6 +1,7 @@
 """Instance types over a VMI: what they set, what is a conflict, and how vCPUs are shaped."""
 
 import copy
+import json
 
 import pytest
 
@@ -189,6 +190,8 @@ def test_overcommit_lowers_the_request(guest, percent, requested):
                   "spreadOptions": {"across": "SocketsCoresThreads", "ratio": 2}}}, 8, (2, 2, 2)),
         ({"cpu": {"preferredCPUTopology": "spread",
                   "spreadOptions": {"across": "Odd"}}}, 8, (1, 1, 1)),
+        ({"cpu": {"preferredCPUTopology": "spread"}}, 6, (3, 2, 1)),
+        (json.loads('{"cpu": {"preferredCPUTopology": "any"}}'), 4, (4, 1, 1)),
     ],
 )  # fmt: skip
 def test_the_preference_shapes_the_vcpus(wanted, vcpus, expected):

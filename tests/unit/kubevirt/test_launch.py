@@ -214,6 +214,7 @@ def test_an_emulator_thread_without_any_cpu():
         (3, 0, None, 4),
         (4, 0, None, 6),
         (4, 1, None, 6),
+        (2, 1, "supplementalPool", 5),
         (4, 1, "supplementalPool", 7),
         (4, 2, "supplementalPool", 8),
     ],

@@ -1,5 +1,7 @@
 """What a preference requires, of an instance type or of the VM itself."""
 
+import json
+
 import pytest
 
 from passway.kubevirt.requirements import unmet
@@ -13,7 +15,7 @@ def told(cause):
 
 
 def check(requirements, instancetype=None, *, topology=None, cpu=None, memory=None, **spec):
-    preference = {"requirements": requirements, **(topology or {})}
+    preference = json.loads(json.dumps({"requirements": requirements, **(topology or {})}))
     given = {"domain": {"cpu": cpu or {}, "memory": memory or {}}, **spec}
     return unmet(instancetype, preference, given)
 

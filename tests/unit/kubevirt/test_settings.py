@@ -82,3 +82,10 @@ def test_the_architecture_that_the_operator_found_counts_most(status, configured
     if status:
         made["status"]["defaultArchitecture"] = status
     assert cluster_settings(cluster(made).kubevirt).architecture == expected
+
+
+def test_the_old_field_of_the_machine_type_is_for_amd64_alone():
+    found = settings_of({"machineType": "pc", "emulatedMachines": ["pc*"]})
+    assert (found.machine_of("amd64"), found.machine_of("aarch64")) == ("pc", "q35")
+    assert found.allows_machine("amd64", "pc-1")
+    assert not found.allows_machine("aarch64", "pc-1")

@@ -1,5 +1,6 @@
 """Small VMIs for the tests of defaults and admission."""
 
+import json
 from typing import Any
 
 from passway.kubevirt.admission import mutate_and_judge
@@ -24,12 +25,20 @@ def vmi(
     metadata: Object | None = None,
     **spec: Any,
 ) -> Object:
-    """A VMI with 1Gi; `domain` and `devices` are laid over, None takes a field away."""
+    """A VMI with 1Gi; `domain` and `devices` are laid over, None takes a field away.
+
+    It is read from JSON, as in life: then no word in it is the same object as one in the code.
+    """
     whole = {"memory": {"guest": "1Gi"}, **(domain or {}), "devices": devices or {}}
-    return {
-        "metadata": {"name": "vm", "namespace": "default", **(metadata or {})},
-        "spec": {"domain": {k: v for k, v in whole.items() if v is not None}, **spec},
-    }
+    made: Object = json.loads(
+        json.dumps(
+            {
+                "metadata": {"name": "vm", "namespace": "default", **(metadata or {})},
+                "spec": {"domain": {k: v for k, v in whole.items() if v is not None}, **spec},
+            }
+        )
+    )
+    return made
 
 
 def causes(given: Object, on: Settings | None = None) -> tuple[Cause, ...]:
