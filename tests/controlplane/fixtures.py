@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,12 +44,26 @@ def _alive(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("plane").check()
 
 
+def _end_pods(plane: Plane, namespace: str) -> None:
+    """What a kubelet would end: so that what the pods hold is free for the next test."""
+    kubelet, end = Kubelet(plane), time.monotonic() + 10
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    while pods := plane.request("GET", path)["items"]:
+        for pod in pods:
+            kubelet.remove(namespace, pod["metadata"]["name"])
+        assert time.monotonic() < end, "the pods of the namespace do not end"
+        time.sleep(0.05)
+
+
 @pytest.fixture
 def namespace(plane: Plane) -> Iterator[str]:
     """A namespace of this test alone."""
     name = f"t{next(_numbers)}"
     plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     yield name
+    machines = f"/apis/kubevirt.io/v1/namespaces/{name}/virtualmachines"
+    plane.request("DELETE", machines, expected=(200, 404))
+    _end_pods(plane, name)
     plane.request("DELETE", f"/api/v1/namespaces/{name}", expected=(200, 404))
 
 
