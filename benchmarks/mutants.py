@@ -27,7 +27,7 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path("src/passway/kubevirt")
-TREE = ("src", "tests", "docs", "examples", "benchmarks", "tools", "pyproject.toml", "README.md")
+LEFT_OUT = (".*", "__pycache__", "build", "dist")
 TESTS = (
     "tests/unit/test_values.py",
     "tests/conformance",
@@ -139,9 +139,7 @@ def main() -> None:
         trees: SimpleQueue[Path] = SimpleQueue()
         for worker in range(options.workers):
             tree = Path(folder) / str(worker)
-            for name in TREE:
-                source = ROOT / name
-                (shutil.copytree if source.is_dir() else shutil.copy)(source, _made(tree / name))
+            shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
             trees.put(tree)
         touched = Touched(tree, options.python)
 
@@ -164,11 +162,6 @@ def main() -> None:
                     print(f"{done} done, {time.monotonic() - start:.0f} s", file=sys.stderr)
     killed = len(sample) - len(survived)
     print(f"killed {killed} of {len(sample)} ({killed / len(sample):.1%})")
-
-
-def _made(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
 
 
 if __name__ == "__main__":

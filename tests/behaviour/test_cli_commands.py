@@ -671,9 +671,9 @@ def test_a_quota_issue_says_what_kubevirt_adds(over_quota, command):
     text = click.unstyle(run(command, "-f", over_quota, "--demo", code=1).stdout)
     lines = text.splitlines()
     (place,) = [index for index, line in enumerate(lines) if "QuotaExceeded" in line]
-    assert lines[place].endswith("1320Mi of the request are KubeVirt's own overhead")
+    assert lines[place].endswith("1300Mi of the request are KubeVirt's own overhead")
     assert lines[place + 1] == (
-        "note: KubeVirt adds 1320Mi: passthrough devices 1Gi + launcher, libvirt and QEMU 240Mi"
+        "note: KubeVirt adds 1300Mi: passthrough devices 1Gi + launcher, libvirt and QEMU 220Mi"
         " + graphics 32Mi + vCPUs 16Mi + I/O thread 8Mi"
     )
     assert lines[place + 2].startswith("hint: ")

@@ -250,9 +250,9 @@ def test_a_memory_quota_of_the_guests_size_does_not_fit():
         quota("m", {"limits.memory": "64Gi", "requests.memory": "24Gi"}),
     )  # fmt: skip
     found = issue(verdict, "QuotaExceeded")
-    # 24Gi guest, 1368Mi overhead (240 + 64 + 8 + 32 + 1024), 35M of the console log's request
-    assert found.params["requested"].value == (24 * 1024 + 1368) * 2**20 + 35_000_000
-    assert "1368Mi of the request are KubeVirt's own overhead" in words(verdict, "QuotaExceeded")
+    # 24Gi guest, 1348Mi overhead (220 + 64 + 8 + 32 + 1024), 35M of the console log's request
+    assert found.params["requested"].value == (24 * 1024 + 1348) * 2**20 + 35_000_000
+    assert "1348Mi of the request are KubeVirt's own overhead" in words(verdict, "QuotaExceeded")
     assert found.path == "spec.template.spec.domain.memory"
 
 
@@ -265,12 +265,12 @@ def test_a_memory_quota_says_what_the_overhead_is_made_of():
     key = quota("m", {"requests.memory": "24Gi"})
     found = issue(ask(made, kubevirt(), NODE, key), "QuotaExceeded")
     assert parts(found) == {
-        "launcher, libvirt and QEMU": "240Mi", "vCPUs": "64Mi", "I/O thread": "8Mi",
+        "launcher, libvirt and QEMU": "220Mi", "vCPUs": "64Mi", "I/O thread": "8Mi",
         "graphics": "32Mi", "passthrough devices": "1Gi",
     }  # fmt: skip
     both = issue(ask(made, kubevirt(), NODE, key, replicas=2), "QuotaExceeded")
     assert parts(both)["passthrough devices"] == "2Gi"
-    assert str(both.params["overhead"]) == "2736Mi"
+    assert str(both.params["overhead"]) == "2696Mi"
 
 
 @pytest.mark.parametrize(
@@ -506,13 +506,13 @@ def limited(**amounts):
         pytest.param(
             limited(max={"memory": "2Gi"}),
             "limit range caps: the maximum of memory for a Container is 2Gi, but compute would "
-            "have 4392Mi, of which 296Mi are KubeVirt's own overhead",
+            "have 4372Mi, of which 276Mi are KubeVirt's own overhead",
             id="a maximum is a default limit too",
         ),
         pytest.param(
             limited(default={"memory": "512Mi"}),
             "limit range caps: the default limit of memory for a Container is 512Mi, but compute "
-            "would have 4392Mi, of which 296Mi are KubeVirt's own overhead",
+            "would have 4372Mi, of which 276Mi are KubeVirt's own overhead",
             id="a default below the request",
         ),
         pytest.param(
@@ -530,7 +530,7 @@ def limited(**amounts):
         pytest.param(
             {"type": "Pod", "max": {"memory": "4Gi"}},
             "limit range caps: the maximum of memory for a Pod is 4Gi, but the pod would have "
-            "4640345792, of which 296Mi are KubeVirt's own overhead",
+            "4619374272, of which 276Mi are KubeVirt's own overhead",
             id="the whole pod",
         ),
         pytest.param(

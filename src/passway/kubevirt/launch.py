@@ -70,7 +70,10 @@ class Launch:
 def render(vmi: Tree, around: Surroundings, architecture: str = "amd64") -> Launch:
     """The launcher; `architecture` is the cluster's, for a VMI that has none."""
     parts = memory_overhead(
-        vmi, around.configuration, text(vmi, "spec", "architecture") or architecture
+        vmi,
+        around.configuration,
+        text(vmi, "spec", "architecture") or architecture,
+        around.gates.version,
     )
     container, writable = _compute(vmi, around, sum(parts.values()))
     return Launch(

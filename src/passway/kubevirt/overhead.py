@@ -11,6 +11,7 @@ from typing import Final
 from passway.cluster.records import Configuration
 from passway.kubevirt.doubles import parse_double, share
 from passway.kubevirt.fields import Tree, amount, entries, flag, present
+from passway.kubevirt.gates import Version
 from passway.kubevirt.traits import (
     binding_names,
     has_sev,
@@ -23,8 +24,10 @@ from passway.kubevirt.traits import (
 from passway.model.quantity import NANOS
 
 MIB: Final = 1024**2
-LAUNCHER: Final = 240 * MIB
-"""Monitor 25, launcher 100, virtlogd 25, virtqemud 40 and QEMU itself 50."""
+PROCESSES: Final = 190 * MIB
+"""Monitor 25, launcher 100, virtlogd 25 and virtqemud 40."""
+QEMU: Final[tuple[tuple[Version, int], ...]] = (((0, 0), 30 * MIB), ((1, 10), 50 * MIB))
+"""QEMU itself, each with the release that it holds from; 1.9.0 was run, main printed the rest."""
 WHY: Final[dict[str, str]] = {
     "page tables": "1/512 of the memory request; none for a guest without a request",
     "launcher, libvirt and QEMU": "the processes beside the guest, the same for every VM",
@@ -47,19 +50,22 @@ WHY: Final[dict[str, str]] = {
 _PROBES: Final = ("livenessProbe", "readinessProbe")
 
 
-def memory_overhead(vmi: Tree, configuration: Configuration, architecture: str) -> dict[str, int]:
-    """The parts that are not zero; their sum is the overhead."""
-    parts = {**_guest_parts(vmi, architecture), **_feature_parts(vmi)}
+def memory_overhead(
+    vmi: Tree, configuration: Configuration, architecture: str, version: Version
+) -> dict[str, int]:
+    """The parts that are not zero; their sum is the overhead in that release."""
+    qemu = [amount for since, amount in QEMU if since <= version][-1]
+    parts = {**_guest_parts(vmi, architecture, qemu), **_feature_parts(vmi)}
     parts["cluster ratio"] = _by_ratio(sum(parts.values()), configuration)
     parts |= _network_parts(vmi, configuration)
     return {name: value for name, value in parts.items() if value}
 
 
-def _guest_parts(vmi: Tree, architecture: str) -> dict[str, int]:
+def _guest_parts(vmi: Tree, architecture: str, qemu: int) -> dict[str, int]:
     graphics = flag(vmi, "spec", "domain", "devices", "autoattachGraphicsDevice")
     return {
         "page tables": _page_tables(vmi),
-        "launcher, libvirt and QEMU": LAUNCHER,
+        "launcher, libvirt and QEMU": PROCESSES + qemu,
         "vCPUs": 8 * MIB * max(_counted_cpus(vmi), 1),
         "I/O thread": 8 * MIB,
         "graphics": 0 if graphics is False else 32 * MIB,

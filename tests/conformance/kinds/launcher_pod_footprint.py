@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from tests.conformance.difference import Difference
 
-from passway.cluster.records import Configuration, KubeVirt, KubeVirtSpec, Meta
+from passway.cluster.records import Configuration, KubeVirt, KubeVirtSpec, KubeVirtStatus, Meta
 from passway.kubevirt.container import Container
 from passway.kubevirt.defaults import Refused, default
 from passway.kubevirt.launch import Launch, render
@@ -22,6 +22,8 @@ CODES = {
     "NetworkAttachmentMissing": {"error": "NetworkAttachmentMissing"},
     "CpuRequestUnwritable": {"panic": "QuantityUnparsable"},
 }
+FOLLOWED = "v1.10.0"
+"""What main was to become when the vectors were printed."""
 FIELDS = (
     "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "resourceClaims",
     "runtimeClassName", "schedulerName", "priorityClassName",
@@ -50,6 +52,7 @@ def _surroundings(given: dict) -> Surroundings:
         KubeVirt(
             metadata=Meta("kubevirt", annotations=given.get("kubevirtAnnotations")),
             spec=KubeVirtSpec(configuration=configuration),
+            status=KubeVirtStatus(observed_kube_virt_version=FOLLOWED),
         ),
         namespace_labels=given.get("namespaceLabels"),
         quota_keys=frozenset(given.get("resourceQuotaHard") or ()),

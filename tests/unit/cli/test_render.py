@@ -158,7 +158,7 @@ def test_the_overhead_is_a_table(vm):
     assert [row[:2] for row in rows if row[0] == "passthrough devices"] == [
         ["passthrough devices", "1Gi"]
     ]
-    assert rows[-1][:2] == ["total", "1312Mi"]
+    assert rows[-1][:2] == ["total", "1292Mi"]
     assert all(len(row) == 3 and row[2] != "<none>" for row in rows)
     assert "BYTES" in run("pod", "-f", vm, "--demo", "-o", "wide").stdout
     run("pod", "-f", vm, "--demo", "--overhead", "-o", "json", code=2)

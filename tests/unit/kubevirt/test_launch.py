@@ -91,7 +91,7 @@ def amounts(given):
 def test_a_malformed_vmi_still_has_a_launcher(made):
     found = launch(made)
     assert found.containers[0].name == "compute"
-    assert found.overhead_bytes >= 240 * MI
+    assert found.overhead_bytes >= 220 * MI
 
 
 def test_the_architecture_of_the_cluster_is_that_of_a_vmi_without():

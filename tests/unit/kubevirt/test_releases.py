@@ -168,6 +168,12 @@ def vgpus_of_a_vendor_driver():
     assert [device.pci_address for device in plugin.devices] == ["0000:81:00.0"]
 
 
+def memory_of_qemu_itself():
+    part, mib = "launcher, libvirt and QEMU", 2**20
+    told = [launcher(vm(), version).overhead[part] // mib for version in (*RUNNING, "v1.10.0")]
+    assert told == [220] * 5 + [240]
+
+
 def guest_memory_as_a_request():
     for version in RUNNING:
         assert "page tables" not in launcher(vm(memory={"guest": "64Gi"}), version).overhead
@@ -185,6 +191,7 @@ CHECKS = {
     "metadata of claims": metadata_of_claims,
     "two ramFB: {} displays": two_ramfb_displays,
     "vGPUs of a vendor driver": vgpus_of_a_vendor_driver,
+    "memory of QEMU itself": memory_of_qemu_itself,
     "guest memory as a request": guest_memory_as_a_request,
 }
 
