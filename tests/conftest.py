@@ -17,6 +17,13 @@ settings.load_profile("soak" if os.environ.get("PASSWAY_SOAK") else "default")
 pytest_plugins = ["tests.controlplane.fixtures"]
 
 
+@pytest.fixture(autouse=True)
+def _no_cluster_of_yours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test may meet the cluster of whoever runs it."""
+    monkeypatch.setenv("KUBECONFIG", "/nonexistent/kubeconfig")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on the real control plane share one, so one worker runs them all."""
     for item in items:
