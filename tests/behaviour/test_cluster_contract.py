@@ -125,6 +125,22 @@ async def test_a_kind_with_namespaces_needs_one(cluster):
         await cluster.get(CONFIG, "c")
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "c/status", "c%2Fstatus"])
+async def test_a_name_that_is_no_part_of_a_path_is_refused(cluster, name):
+    """An API server would take the escaped ones for a subresource, and none for all objects."""
+    await cluster.create(CONFIG, config())
+    for call in (
+        cluster.get(CONFIG, name, LAB),
+        cluster.patch(CONFIG, name, LAB, {"data": {"a": "1"}}),
+        cluster.delete(CONFIG, name, LAB),
+        cluster.get(CONFIG, "c", name),
+        cluster.list(CONFIG, name),
+    ):
+        with pytest.raises(InvalidInput):
+            await call
+    assert not (await cluster.get(CONFIG, "c", LAB)).get("data")
+
+
 async def test_a_list_is_sorted_and_may_be_of_one_namespace(cluster):
     for name, namespace in (("b", LAB), ("a", "other"), ("a", LAB)):
         await cluster.create(CONFIG, config(name, namespace))

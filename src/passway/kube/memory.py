@@ -11,7 +11,7 @@ gets `Expired`, and no watcher costs memory.
 import asyncio
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random, SystemRandom
@@ -21,7 +21,15 @@ from uuid import UUID
 import msgspec
 
 from passway.cluster.kinds import Kind
-from passway.kube.objects import copy_of, expect_scope, expect_version, kind_of, taken, to_create
+from passway.kube.objects import (
+    copy_of,
+    expect_scope,
+    expect_segment,
+    expect_version,
+    kind_of,
+    taken,
+    to_create,
+)
 from passway.kube.patch import patched, same
 from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound
 from passway.model.names import InvalidName, dns_subdomain
@@ -147,7 +155,7 @@ class MemoryCluster:
         items = [copy_of(objects[key]) for key in sorted(objects) if namespace in (None, key[0])]
         return items, str(self._version)
 
-    async def pages(self, kind: Kind) -> AsyncIterator[Page]:
+    async def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
         """The objects as records, in one page."""
         objects, version = await self.list(kind)
         yield Page(msgspec.convert(objects, list[kind.record], strict=False), version)  # type: ignore[name-defined] # a type made at run time
@@ -194,12 +202,12 @@ class MemoryCluster:
             meta |= {"deletionTimestamp": self._now(), "deletionGracePeriodSeconds": 0}
             self._commit(kind, obj, "MODIFIED")
 
-    async def watch(self, kind: Kind, resource_version: str) -> AsyncIterator[WatchEvent]:
+    async def watch(self, kind: Kind, resource_version: str) -> AsyncGenerator[WatchEvent, None]:
         """The changes after `resource_version`, in order, without end."""
         await self._admit("watch", kind, None)
         expect_version(resource_version)
         if len(resource_version) > 20 or int(resource_version) > self._version:
-            # An API server waits and then answers "too large resource version": list again.
+            # An API server would say nothing until it gets there.
             raise _expired(resource_version[:40])
         history = self._shelves[kind.resource].history
         number = history.after(int(resource_version))
@@ -225,6 +233,7 @@ class MemoryCluster:
     async def _current(self, verb: str, kind: Kind, name: str, namespace: str | None) -> Object:
         """The stored object itself: to be read, never changed."""
         expect_scope(kind, namespace)
+        expect_segment(name, "a name")
         await self._admit(verb, kind, namespace)
         obj = self._shelves[kind.resource].objects.get((namespace or "", name))
         if obj is None:

@@ -1,11 +1,12 @@
 """Objects on their way to a Kubernetes API: what an adapter refuses before it asks anybody.
 
-Owns the checks that are the same for every adapter (the kind, the scope, that there is metadata),
-and the guess of a plural for kinds that no table names. It knows no server and no store.
+Owns the checks that are the same for every adapter (the kind, the scope, the names, that there is
+metadata), and the guess of a plural for kinds that no table names. It knows no server and no store.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 from passway.cluster.kinds import Kind
 from passway.kube.patch import copied
@@ -83,6 +84,19 @@ def expect_scope(kind: Kind, namespace: Any) -> None:
         raise InvalidInput(f"{kind.resource} are in namespaces, and none is named")
     if not kind.namespaced and namespace is not None:
         raise InvalidInput(f"{kind.resource} are not in namespaces")
+    if namespace is not None:
+        expect_segment(namespace, "a namespace")
+
+
+def expect_segment(text: str, what: str) -> str:
+    """A name that stays one part of a path (k8s.io/apimachinery/pkg/api/validation/path).
+
+    Escaping is not enough: a server takes `vm%2Fstatus` for the subresource of `vm`, and no name
+    at all for the whole collection.
+    """
+    if text in {"", ".", ".."} or not text.isprintable() or set("/%") & set(text):
+        raise InvalidInput(f"{text[:80]!r} cannot be {what}")
+    return text
 
 
 def expect_version(text: str) -> str:
@@ -90,3 +104,19 @@ def expect_version(text: str) -> str:
     if not (text.isascii() and text.isdigit()):
         raise InvalidInput(f"{text[:40]!r} is not a resourceVersion")
     return text
+
+
+def path_of(kind: Kind, namespace: str | None, name: str | None = None) -> str:
+    """The path of a collection or an object; no part of it can leave its place."""
+    if name is not None or namespace is not None:
+        expect_scope(kind, namespace)
+    parts = ["apis", kind.group, kind.version] if kind.group else ["api", kind.version]
+    parts += ["namespaces", namespace] if namespace is not None else []
+    parts += [kind.plural] if name is None else [kind.plural, name]
+    return "".join(f"/{quote(expect_segment(part, 'a name'), safe='')}" for part in parts)
+
+
+def key_of(obj: Mapping[str, Any]) -> tuple[str, str]:
+    """What objects of a kind are sorted by: namespace and name."""
+    meta = obj["metadata"]
+    return (meta.get("namespace") or "", meta["name"])

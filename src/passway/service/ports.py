@@ -7,7 +7,7 @@ shared: each side may change its own. The decision behind it: seven calls are al
 Passway uses, so a store in memory and a real API server can pass the same contract tests.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
@@ -48,6 +48,14 @@ class Expired(errors.PasswayError):
     )
 
 
+class OtherVersion(errors.NotFound):
+    """The API has the kind in other versions only: there may be objects, and none was read."""
+
+    kind: ClassVar[errors.Kind] = errors.Kind(
+        "KIND_IN_OTHER_VERSION", 404, errors.EXIT_NOT_FOUND, "The kind has another version here"
+    )
+
+
 class Cluster(Protocol):
     """A Kubernetes API.
 
@@ -63,8 +71,12 @@ class Cluster(Protocol):
         """The objects, by namespace and name, and the resourceVersion to watch from."""
         ...
 
-    def pages(self, kind: Kind) -> AsyncIterator[Page]:
-        """The same of all namespaces, as the kind's records, page by page, in any order."""
+    def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
+        """The same of all namespaces, as the kind's records, page by page, in any order.
+
+        `Expired` when the rest of the list is not to be had: what came before is not a list. A kind
+        that the API does not serve is `NotFound`; `OtherVersion` if only not in this version.
+        """
         ...
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:
@@ -91,9 +103,10 @@ class Cluster(Protocol):
         """Removes the object, or marks it while finalizers hold it."""
         ...
 
-    def watch(self, kind: Kind, resource_version: str) -> AsyncIterator[WatchEvent]:
+    def watch(self, kind: Kind, resource_version: str) -> AsyncGenerator[WatchEvent, None]:
         """The changes after `resource_version`, in order, without end; raises `Expired`.
 
-        Errors show at the first step, not at the call. Cancel the task that iterates when done.
+        Errors show at the first step, not at the call. A connection that fails is made again; what
+        the API refuses is raised. Close it (`aclosing`) or cancel its task when done.
         """
         ...
