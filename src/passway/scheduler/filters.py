@@ -8,6 +8,7 @@ that a refusal can say which combination fails. What it does not judge is named 
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Final
 
 from passway.cluster.fold import NodeInfo
@@ -57,7 +58,7 @@ class Demand:
 
 
 def places(
-    demand: Demand, nodes: Sequence[NodeInfo], free: Sequence[Mapping[str, int]]
+    demand: Demand, nodes: Sequence[NodeInfo], free: Sequence[dict[str, int]]
 ) -> list[tuple[int, str]]:
     """How many copies each node takes one after the other, and what then runs out; 0 for none.
 
@@ -66,7 +67,9 @@ def places(
     """
     names = tuple(demand.requests)
     columns = [
-        [amounts.get(name, 0) // wanted for amounts in free]
+        list(map(dict.get, free, repeat(name), repeat(0)))
+        if wanted == 1
+        else [amounts.get(name, 0) // wanted for amounts in free]
         for name, wanted in demand.requests.items()
     ]
     suspects = _suspects(demand, nodes)
@@ -89,9 +92,12 @@ def _suspects(demand: Demand, nodes: Sequence[NodeInfo]) -> Container[int]:
     labels = [node.labels for node in nodes]
     found = {index for index, node in enumerate(nodes) if node.taints or node.unschedulable}
     for key, value in demand.labels.items():
-        found.update([index for index, held in enumerate(labels) if held.get(key) != value])
+        told = list(map(dict.get, labels, repeat(key)))
+        if told.count(value) < len(told):
+            found.update([index for index, other in enumerate(told) if other != value])
     for key in demand.avoided:
-        found.update([index for index, held in enumerate(labels) if key in held])
+        if any(map(dict.__contains__, labels, repeat(key))):
+            found.update([index for index, held in enumerate(labels) if key in held])
     return found
 
 

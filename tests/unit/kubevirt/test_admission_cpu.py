@@ -16,6 +16,8 @@ def resources(resource, request=None, limit=None):
     [
         ("1", "2", []),
         ("2", "1", ["CpuRequestAboveLimit"]),
+        ("1", "0", []),
+        ("2m", "1m", ["CpuRequestAboveLimit"]),
         ("-1", None, ["CpuRequestNegative"]),
         (None, "-1", ["CpuRequestNegative", "CpuLimitNegative"]),
     ],

@@ -8,6 +8,7 @@ GRACE = {
         {"pciVendorSelector": "10DE:2342", "resourceName": "nvidia.com/grace"},
         {"pciVendorSelector": "10de:*", "resourceName": "nvidia.com/any"},
         {"pciVendorSelector": "10DE", "resourceName": "nvidia.com/odd"},
+        {"pciVendorSelector": "10DE:2342:1", "resourceName": "nvidia.com/three"},
         {"pciVendorSelector": "8086:4940", "resourceName": "intel.com/qat"},
         {"pciVendorSelector": "", "resourceName": "x.com/y"},
     ]
@@ -167,7 +168,7 @@ def test_grace_needs_its_gate():
     ("resource", "expected"),
     [
         ("nvidia.com/any", ["GraceSelectorAmbiguous"]),
-        ("nvidia.com/odd", []), ("intel.com/qat", []), ("x.com/y", []),
+        ("nvidia.com/odd", []), ("nvidia.com/three", []), ("intel.com/qat", []), ("x.com/y", []),
     ],
 )  # fmt: skip
 def test_selectors_that_are_no_grace_gpu(resource, expected):

@@ -98,8 +98,13 @@ def test_claims_of_networks_together():
     networks = [CLAIM, {**CLAIM, "name": "m"}, {**MULTUS, "name": "o"}]
     found = rules(given(interfaces, networks, resourceClaims=LISTED), on)
     assert found == ["NetworkClaimRequestReused", "NetworkClaimWithMultus"]
-    last = given(interfaces[:2], [{**MULTUS, "name": "m"}, CLAIM], resourceClaims=LISTED)
+    other = {"name": "o", "resourceClaim": {"claimName": "c", "requestName": "s"}}
+    last = given(interfaces, [{**MULTUS, "name": "m"}, CLAIM, other], resourceClaims=LISTED)
     assert places(last, on)["NetworkClaimWithMultus"][1] == "spec.networks[1]"
+    half = {"name": "m", "resourceClaim": {"claimName": "c"}}
+    lost = {"name": "o", "resourceClaim": {"claimName": "d", "requestName": "r"}}
+    found = rules(given(interfaces, [CLAIM, half, lost], resourceClaims=LISTED), on)
+    assert found == ["NetworkRequestNameMissing", "NetworkClaimNotListed"]
     without = given([], [CLAIM], resourceClaims=LISTED)
     assert rules(without, on) == ["NetworkWithoutInterface"]
 

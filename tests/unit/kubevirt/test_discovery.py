@@ -226,3 +226,4 @@ def test_lines_and_white_space():
     assert lines("a\r\nb\n") == ["a", "b", ""]
     assert trimmed("\x85\u3000 a\x1c\u200b \v") == "a\x1c\u200b"
     assert decimal("12") == 12
+    assert decimal("1234567890123456789") == 1234567890123456789

@@ -41,3 +41,8 @@ def test_empty_things_are_the_same_as_none():
 
 def test_the_levels_that_rules_need_are_there():
     assert tidy({}) == {"domain": {"devices": {}, "resources": {}}}
+
+
+def test_a_whole_number_is_one_however_it_is_written():
+    cores = tidy({"domain": {"cpu": {"cores": 2.0}}})["domain"]["cpu"]["cores"]
+    assert (cores, type(cores)) == (2, int)
