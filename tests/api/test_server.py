@@ -74,7 +74,8 @@ def test_requests_are_logged_when_asked_for():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "a live cluster is not supported by this version; use --demo"),
+        ([], "--tokens FILE says who may ask"),
+        (["--demo", "--context", "lab"], "exclude each other"),
         (["--demo", "--host", "0.0.0.0"], "loopback"),
         (["--demo", "--host", "example.com"], "loopback"),
         (["--demo", "--port", "65536"], "65536"),
@@ -84,6 +85,18 @@ def test_wrong_options_are_refused_with_2(options, words):
     found = CliRunner().invoke(serve, options)
     assert found.exit_code == 2
     assert words in found.output
+
+
+def test_the_kubeconfig_is_read_before_anything_is_served(tmp_path):
+    tokens = tmp_path / "tokens.yaml"
+    tokens.write_text(
+        "- {token: 0123456789abcdef0123456789abcdef, user: ada, role: cluster.admin}\n"
+    )
+    tokens.chmod(0o600)
+    missing = str(tmp_path / "kubeconfig")
+    found = CliRunner().invoke(serve, ["--tokens", str(tokens), "--kubeconfig", missing])
+    assert isinstance(found.exception, InvalidInput)
+    assert missing in str(found.exception)
 
 
 def test_a_bad_token_file_or_a_taken_port_is_an_error(tmp_path):

@@ -1,7 +1,7 @@
 """What every adapter of `service.ports.Cluster` does, whether a store in memory or an API server.
 
-The tests use only kinds and rules that a bare API server has, so an adapter joins by its name in
-`ADAPTERS` and a fixture that gives it a fresh namespace.
+The tests use only kinds and rules that a bare API server has, and two namespaces, `lab` and
+`other`, that are empty when a test begins. The API server is a real one.
 """
 
 import asyncio
@@ -11,24 +11,32 @@ from contextlib import aclosing
 import pytest
 
 from passway.cluster.kinds import Kind
+from passway.kube.client import KubeCluster
+from passway.kube.config import load_config
 from passway.kube.memory import MemoryCluster
 from passway.model.errors import Conflict, InvalidInput, NotFound
 from passway.service.ports import Cluster, Expired, Object, WatchEvent
 
-ADAPTERS = ["memory"]
 LAB = "lab"
 CONFIG = Kind("", "v1", "ConfigMap", "configmaps", namespaced=True)
 QUOTA = Kind("", "v1", "ResourceQuota", "resourcequotas", namespaced=True)
 NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 
 
-@pytest.fixture(params=ADAPTERS)
-def cluster(request) -> Cluster:
-    assert request.param == "memory"
-    return MemoryCluster(
-        [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-         for name in (LAB, "other")]
-    )  # fmt: skip
+@pytest.fixture(
+    params=["memory", pytest.param("kubernetes", marks=[pytest.mark.plane, pytest.mark.slow])]
+)
+async def cluster(request) -> AsyncIterator[Cluster]:
+    if request.param == "memory":
+        yield MemoryCluster(
+            [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+             for name in (LAB, "other")]
+        )  # fmt: skip
+        return
+    plane = request.getfixturevalue("plane")
+    plane.empty(LAB, "other")
+    async with KubeCluster(load_config(plane.admin())) as cluster:
+        yield cluster
 
 
 def config(name: str = "c", namespace: str = LAB, **data: str) -> Object:
@@ -115,6 +123,22 @@ async def test_what_does_not_exist_is_not_found(cluster):
 async def test_a_kind_with_namespaces_needs_one(cluster):
     with pytest.raises(InvalidInput, match="none is named"):
         await cluster.get(CONFIG, "c")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "c/status", "c%2Fstatus"])
+async def test_a_name_that_is_no_part_of_a_path_is_refused(cluster, name):
+    """An API server would take the escaped ones for a subresource, and none for all objects."""
+    await cluster.create(CONFIG, config())
+    for call in (
+        cluster.get(CONFIG, name, LAB),
+        cluster.patch(CONFIG, name, LAB, {"data": {"a": "1"}}),
+        cluster.delete(CONFIG, name, LAB),
+        cluster.get(CONFIG, "c", name),
+        cluster.list(CONFIG, name),
+    ):
+        with pytest.raises(InvalidInput):
+            await call
+    assert not (await cluster.get(CONFIG, "c", LAB)).get("data")
 
 
 async def test_a_list_is_sorted_and_may_be_of_one_namespace(cluster):

@@ -119,12 +119,13 @@ def test_a_list_equals_its_events_and_the_deletions(before, after):
     by_list, by_events = put(empty(), before), put(empty(), before)
     for kind in (kinds.PODS, kinds.NODES, kinds.QUOTAS, kinds.KUBEVIRTS):
         items = [item for item in latest(after) if item["kind"] == kind.kind]
-        by_list.replace(kind, [decode_object(item)[1] for item in items])
+        by_list.replace(kind, [decode_object(item)[1] for item in items], "9")
         kept = {identity(item) for item in items}
         drop(by_events, [
             item for item in before if item["kind"] == kind.kind and identity(item) not in kept
         ])  # fmt: skip
         put(by_events, items)
+        by_events.mark(kind, Read.READ, "9")
     assert by_list.snapshot() == by_events.snapshot()
 
 

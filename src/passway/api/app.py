@@ -7,7 +7,7 @@ document itself is at /openapi.json.
 
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -49,12 +49,15 @@ def create_app(
     now: Callable[[], str] = utc_now,
     max_in_flight: int = MAX_IN_FLIGHT,
 ) -> FastAPI:
-    """The REST service on a cluster; its lifespan runs the mirror."""
+    """The REST service on a cluster; its lifespan opens the cluster and runs the mirror."""
     service = Service(cluster, mirror or Mirror(cluster), audit or MemoryAudit(), tokens, now)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with service.mirror:
+        async with AsyncExitStack() as stack:
+            if isinstance(cluster, AbstractAsyncContextManager):
+                await stack.enter_async_context(cluster)
+            await stack.enter_async_context(service.mirror)
             yield
 
     app = FastAPI(

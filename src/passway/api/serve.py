@@ -25,10 +25,13 @@ from passway.api.app import create_app
 from passway.api.identity import DEMO, Credential, Tokens
 from passway.api.token_file import read_tokens, readable_by_others
 from passway.cluster import kinds
+from passway.kube.client import KubeCluster
+from passway.kube.config import Overrides, here, load_config
 from passway.kube.memory import MemoryCluster
 from passway.model.errors import InvalidInput, NotSynced
 from passway.model.override import override
 from passway.sample.cluster import sample_objects
+from passway.service.ports import Cluster
 
 HEADER_BYTES: Final = 16 * 1024
 CONNECTIONS: Final = 512
@@ -51,23 +54,54 @@ _log = logging.getLogger("passway.api")
     type=click.Path(path_type=Path, dir_okay=False),
     help="YAML or JSON list of {token, user, role, namespaces}.",
 )
+@click.option(
+    "--kubeconfig",
+    metavar="PATH",
+    type=click.Path(),
+    help="The cluster to serve.  [default: what kubectl would use, else this pod's own]",
+)
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
 @click.option("--access-log", is_flag=True, help="Log each request on stderr.")
-def serve(demo: bool, host: str, port: int, token_file: Path | None, access_log: bool) -> None:
-    """Run the REST service."""
-    if not demo:
-        raise click.UsageError("a live cluster is not supported by this version; use --demo")
+def serve(
+    demo: bool,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    kubeconfig: str | None,
+    context: str | None,
+    access_log: bool,
+) -> None:
+    """Run the REST service, on the cluster of a kubeconfig or on the sample."""
+    if demo and (kubeconfig or context):
+        raise click.UsageError("--demo and a kubeconfig exclude each other; keep one of them")
+    if not demo and token_file is None:
+        raise click.UsageError("--tokens FILE says who may ask; only --demo has tokens of its own")
     if not _loopback(host):
-        raise click.UsageError("--demo is served on a loopback address only; use --host 127.0.0.1")
+        raise click.UsageError(
+            "served on a loopback address only, since there is no TLS yet; use --host 127.0.0.1"
+        )
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
     )
     tokens = Tokens(DEMO if token_file is None else _read(token_file))
-    cluster = MemoryCluster(sample_objects(), kinds=kinds.ALL)
+    cluster = _sample() if demo else _live(kubeconfig or "", context or "")
     with listen(host, port) as listener:
         server = Server(create_app(cluster, tokens), access_log=access_log)
         server.run(sockets=[listener])
     if server.failure is not None:
         raise server.failure
+
+
+def _sample() -> Cluster:
+    return MemoryCluster(sample_objects(), kinds=kinds.ALL)
+
+
+def _live(kubeconfig: str, context: str) -> Cluster:
+    """The cluster of a kubeconfig, or the one that this pod runs in."""
+    config = load_config(kubeconfig, Overrides(context=context), here(terminal=False))
+    for warning in config.warnings:
+        _log.warning("%s", warning)
+    return KubeCluster(config)
 
 
 def _read(path: Path) -> tuple[Credential, ...]:

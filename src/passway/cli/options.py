@@ -1,13 +1,13 @@
 """The options that every command shares, as decorators, and the values they become.
 
-Owns the names, help texts and rules between options (exactly one source). It opens nothing: a
+Owns the names, help texts and rules between options (one source at most). It opens nothing: a
 `Source` only says where the answer is to come from, and `sources.open_backend` goes there.
 """
 
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -32,7 +32,10 @@ class Usage(click.UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an answer comes from: files, the sample, or a service; exactly one of them."""
+    """Where an answer comes from: files, the sample, a service, or a cluster; one of them.
+
+    Without the first three it is the cluster of a kubeconfig.
+    """
 
     paths: tuple[str, ...] = ()
     demo: bool = False
@@ -42,6 +45,21 @@ class Source:
     complete: bool = False
     read: tuple[str, ...] = ()
     timeout_s: float | None = 30.0
+    kubeconfig: str | None = None
+    context: str | None = None
+    cluster: str | None = None
+    user: str | None = None
+    as_user: str | None = None
+    as_groups: tuple[str, ...] = ()
+
+    @property
+    def live(self) -> bool:
+        """Whether what is written there takes effect."""
+        return not (self.paths or self.demo)
+
+
+_OF_CLUSTER: Final = ("kubeconfig", "context", "cluster", "user", "as_user", "as_groups")
+"""The fields that only a kubeconfig has a use for."""
 
 
 def _duration(_ctx: click.Context, _param: click.Parameter, value: str) -> float:
@@ -87,7 +105,19 @@ _SOURCE: Final = (
     click.option("--token", help="Bearer token for --server.  [env: PASSWAY_TOKEN]"),
     click.option(
         "--request-timeout", "timeout_s", default="30s", callback=_duration, show_default=True,
-        help="Longest wait for --server; 0 waits for ever.",
+        help="Longest wait for one answer of --server or the cluster; 0 waits for ever.",
+    ),
+    click.option(
+        "--kubeconfig", metavar="PATH", type=click.Path(),
+        help="The cluster of this kubeconfig, which is also the default source.  [env: KUBECONFIG]",
+    ),
+    click.option("--context", metavar="NAME", help="Context of the kubeconfig."),
+    click.option("--cluster", metavar="NAME", help="Cluster of the kubeconfig."),
+    click.option("--user", metavar="NAME", help="User of the kubeconfig."),
+    click.option("--as", "as_user", metavar="NAME", help="Act on the cluster as this user."),
+    click.option(
+        "--as-group", "as_groups", multiple=True, metavar="NAME",
+        help="Act on the cluster as in this group; repeatable.",
     ),
     click.option(
         "--at", metavar="TIME",
@@ -156,22 +186,19 @@ def source_of(options: dict[str, Any]) -> Source:
 
 
 def _source(given: Source) -> Source:
-    named = [bool(given.paths), given.demo, given.server is not None]
+    chosen = [name for name in _OF_CLUSTER if getattr(given, name)]
+    named = [bool(given.paths), given.demo, given.server is not None, bool(chosen)]
     server, token = given.server, given.token or os.environ.get("PASSWAY_TOKEN")
     if not any(named):
         server = os.environ.get("PASSWAY_SERVER") or None
-        if server is None:
-            raise Usage(
-                "no source: say where the cluster is to be read from",
-                "--from PATH (dumps of kubectl get -o json), --demo (the sample) "
-                "or --server URL (a Passway service)",
-            )
     if sum(named) > 1:
-        raise Usage("--from, --demo and --server exclude each other", "keep one of them")
+        raise Usage(
+            "--from, --demo, --server and a kubeconfig exclude each other", "keep one of them"
+        )
     if not given.paths and (given.at or given.complete or given.read):
         raise Usage("--at, --complete and --read go with --from")
     kinds = tuple(word for text in given.read for word in text.split(",") if word.strip())
-    return Source(
-        given.paths, given.demo, server, token if server else None, given.at, given.complete,
-        kinds, given.timeout_s or None,
+    return replace(
+        given, server=server, token=token if server else None, read=kinds,
+        timeout_s=given.timeout_s or None,
     )  # fmt: skip

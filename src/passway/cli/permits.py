@@ -59,7 +59,7 @@ def change(ask: Ask, source: Source, consent: Consent, output: Output) -> None:
             "--yes makes the change, --dry-run only shows it",
         )
     # Files and the sample say by themselves that they cannot be changed.
-    plan = answer(ask(consent.dry_run or bool(source.server), False))
+    plan = answer(ask(consent.dry_run or source.live, False))
     if consent.dry_run or not plan.changed:
         _show(plan, output, dry_run=consent.dry_run)
         return

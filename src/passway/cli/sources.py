@@ -1,11 +1,10 @@
-"""From a source to a Backend: dumps and the sample are read here, a service is asked remotely.
+"""From a source to a Backend: dumps and the sample are read here, the rest is asked where it is.
 
 Owns the files (which, how large, how read) and the words of `--read`. What a kind's absence means
 is said by the options: a kind that does not occur in the files is unread, unless `--complete` or
 `--read` says that there is none.
 """
 
-import asyncio
 import stat
 import sys
 import threading
@@ -17,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from passway.cli.loop import run
 from passway.cli.options import Source, Usage
 from passway.cli.words import complain, visible
 from passway.cluster import dump, kinds
@@ -52,17 +52,23 @@ _SHORT: Final = {
 def answer(question: Coroutine[Any, Any, T]) -> T:
     """Asks a backend, with a line on stderr if it takes long."""
     with progress("waiting for the answer"):
-        return asyncio.run(question)
+        return run(question)
 
 
 def open_backend(source: Source) -> Backend:
-    """The backend of a source; raises InvalidInput, TooLarge or a usage error."""
+    """The backend of a source; raises PasswayError or a usage error."""
     if source.server:
         from passway.cli.remote import RemoteBackend
 
         return RemoteBackend(source.server, source.token, source.timeout_s)
     with progress("reading the cluster"):
-        return _sample() if source.demo else _dumps(source)
+        if source.demo:
+            return _sample()
+        if source.paths:
+            return _dumps(source)
+        from passway.cli.live import open_cluster
+
+        return open_cluster(source)
 
 
 # -- the sample and dumps -------------------------------------------------------------------------

@@ -59,14 +59,13 @@ class ClusterState:
 
     def replace(self, kind: Kind, items: Iterable[Record], resource_version: str = "") -> None:
         """A complete list of a kind: whatever is not in it is gone."""
-        # All are folded first: a fault is raised before anything has changed.
-        folded = [(item, _folded(kind, item)) for item in items]
-        kept = {_key(kind, _meta(item)) for item, _ in folded}
-        for key in [key for key in self._keys(kind) if key not in kept]:
-            self.delete(kind, key[0], key[1])
-        for item, what in folded:
-            self._take(kind, item, what)
-        self.mark(kind, Read.READ, resource_version)
+        listing = self.listing(kind)
+        listing.add(items)
+        listing.done(resource_version)
+
+    def listing(self, kind: Kind) -> "Listing":
+        """The same for a list that comes page by page."""
+        return Listing(self, kind)
 
     def mark(self, kind: Kind, read: Read, resource_version: str = "") -> None:
         """Says what is known of a kind as a whole."""
@@ -121,6 +120,15 @@ class ClusterState:
             if time:
                 self._saw(time)
         self.mark(kind, Read.READ, meta.resource_version)
+
+    def _swapped(self, kind: Kind, items: dict[Key, Any], newest: str | None, version: str) -> None:
+        """A complete list in place of what is known of the kind."""
+        for key in [key for key in self._keys(kind) if key not in items]:
+            self.delete(kind, key[0], key[1])
+        for key, folded in items.items():
+            self._put(kind, key, folded)
+        self._saw(newest)
+        self.mark(kind, Read.READ, version)
 
     def _put(self, kind: Kind, key: Key, folded: Any) -> None:
         if kind is kinds.PODS:
@@ -235,6 +243,30 @@ class ClusterState:
             self._write(name)[pod.key] = pod
         else:
             del self._write(name)[pod.key]
+
+
+class Listing:
+    """A complete list as it comes. Records are folded at once; nothing is seen until it is done."""
+
+    def __init__(self, state: ClusterState, kind: Kind) -> None:
+        self._state = state
+        self._kind = kind
+        self._items: dict[Key, Any] = {}
+        self._newest: str | None = None
+
+    def add(self, records: Iterable[Record]) -> None:
+        """More of the list. Raises InvalidInput; the state stays as it was."""
+        for record in records:
+            meta = _meta(record)
+            self._items[_key(self._kind, meta)] = _folded(self._kind, record)
+            for time in (meta.creation_timestamp, meta.deletion_timestamp):
+                if time and (self._newest is None or time > self._newest):
+                    self._newest = time
+
+    def done(self, resource_version: str = "") -> None:
+        """The list is complete: whatever is not in it is gone."""
+        # A private way in: the two classes are one thing, and stand in one module.
+        self._state._swapped(self._kind, self._items, self._newest, resource_version)  # noqa: SLF001
 
 
 def _folded(kind: Kind, record: Record) -> Any:

@@ -11,36 +11,29 @@ gets `Expired`, and no watcher costs memory.
 import asyncio
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random, SystemRandom
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
+
 from passway.cluster.kinds import Kind
-from passway.kube.patch import copied, patched, same
+from passway.kube.objects import (
+    copy_of,
+    expect_scope,
+    expect_segment,
+    expect_version,
+    kind_of,
+    taken,
+    to_create,
+)
+from passway.kube.patch import patched, same
 from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound
 from passway.model.names import InvalidName, dns_subdomain
-from passway.service.ports import Change, Expired, Object, Patch, WatchEvent
-
-CLUSTER_SCOPED: Final = frozenset({
-    "APIService", "CDI", "CSIDriver", "CSINode", "ClusterPolicy", "ClusterRole",
-    "ClusterRoleBinding", "CustomResourceDefinition", "DeviceClass", "DeviceTaintRule",
-    "MigrationPolicy", "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume",
-    "PriorityClass", "ResourceSlice", "RuntimeClass", "StorageClass",
-    "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-    "ValidatingWebhookConfiguration", "VirtualMachineClusterInstancetype",
-    "VirtualMachineClusterPreference", "VolumeAttachment",
-})  # fmt: skip
-
-PLURALS: Final[Mapping[tuple[str, str], str]] = {
-    ("", "Endpoints"): "endpoints",
-    ("gateway.networking.k8s.io", "Gateway"): "gateways",
-    ("k8s.cni.cncf.io", "NetworkAttachmentDefinition"): "network-attachment-definitions",
-    ("metrics.k8s.io", "NodeMetrics"): "nodes",
-    ("metrics.k8s.io", "PodMetrics"): "pods",
-}
+from passway.service.ports import Change, Expired, Object, Page, Patch, WatchEvent
 
 _NAMESPACES: Final = "namespaces"
 _IDENTITY: Final = ("name", "namespace", "uid")
@@ -75,25 +68,6 @@ class Rule:
 
 def _covers(allowed: tuple[str, ...], wanted: str) -> bool:
     return "*" in allowed or wanted in allowed
-
-
-def kind_of(obj: Mapping[str, Any], known: Iterable[Kind] = ()) -> Kind:
-    """The kind of an object: from `known` by group and kind, else by guessing the plural."""
-    api_version, name = obj.get("apiVersion"), obj.get("kind")
-    if not (isinstance(api_version, str) and isinstance(name, str) and api_version and name):
-        raise InvalidInput("the object has no apiVersion or no kind")
-    group, _, version = api_version.rpartition("/")
-    for kind in known:
-        if (kind.group, kind.kind) == (group, name):
-            return kind
-    plural = PLURALS.get((group, name)) or _plural(name.lower())
-    return Kind(group, version, name, plural, name not in CLUSTER_SCOPED)
-
-
-def _plural(word: str) -> str:
-    if word.endswith("y"):
-        return f"{word[:-1]}ies"
-    return f"{word}es" if word.endswith(("s", "x", "ch")) else f"{word}s"
 
 
 @dataclass(slots=True)
@@ -163,31 +137,34 @@ class MemoryCluster:
         """Takes well-formed objects of any kind as they are, over those that exist."""
         for source in objects:
             kind = kind_of(source, self._kinds)
-            obj = _taken(kind, source)
+            obj = taken(kind, source)
             _expect_name(kind, obj["metadata"])
             old = self._shelves[kind.resource].objects.get(_key(obj["metadata"]))
             self._commit(kind, self._stamped(obj, old), "MODIFIED" if old else "ADDED")
 
     async def get(self, kind: Kind, name: str, namespace: str | None = None) -> Object:
         """One object."""
-        return _copy(await self._current("get", kind, name, namespace))
+        return copy_of(await self._current("get", kind, name, namespace))
 
     async def list(self, kind: Kind, namespace: str | None = None) -> tuple[list[Object], str]:
         """The objects, by namespace and name, and the resourceVersion to watch from."""
         if namespace is not None:
-            _expect_scope(kind, namespace)
+            expect_scope(kind, namespace)
         await self._admit("list", kind, namespace)
         objects = self._shelves[kind.resource].objects
-        items = [_copy(objects[key]) for key in sorted(objects) if namespace in (None, key[0])]
+        items = [copy_of(objects[key]) for key in sorted(objects) if namespace in (None, key[0])]
         return items, str(self._version)
+
+    async def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
+        """The objects as records, in one page."""
+        objects, version = await self.list(kind)
+        yield Page(msgspec.convert(objects, list[kind.record], strict=False), version)  # type: ignore[name-defined] # a type made at run time
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:
         """Stores `obj`; a dry run gives it back without a resourceVersion."""
-        new = _taken(kind, obj)
+        new = to_create(kind, obj)
         meta = new["metadata"]
         await self._admit("create", kind, meta.get("namespace"))
-        if meta.pop("resourceVersion", ""):
-            raise InvalidInput("an object to be created carries no resourceVersion")
         self._name(kind, meta)
         self._expect_namespace(meta.get("namespace"))
         if _key(meta) in self._shelves[kind.resource].objects:
@@ -217,7 +194,7 @@ class MemoryCluster:
 
     async def delete(self, kind: Kind, name: str, namespace: str | None = None) -> None:
         """Removes the object, or marks it while finalizers hold it."""
-        obj = _copy(await self._current("delete", kind, name, namespace))
+        obj = copy_of(await self._current("delete", kind, name, namespace))
         meta = obj["metadata"]
         if not meta.get("finalizers"):
             self._commit(kind, obj, "DELETED")
@@ -225,13 +202,12 @@ class MemoryCluster:
             meta |= {"deletionTimestamp": self._now(), "deletionGracePeriodSeconds": 0}
             self._commit(kind, obj, "MODIFIED")
 
-    async def watch(self, kind: Kind, resource_version: str) -> AsyncIterator[WatchEvent]:
+    async def watch(self, kind: Kind, resource_version: str) -> AsyncGenerator[WatchEvent, None]:
         """The changes after `resource_version`, in order, without end."""
         await self._admit("watch", kind, None)
-        if not (resource_version.isascii() and resource_version.isdigit()):
-            raise InvalidInput(f"{resource_version[:40]!r} is not a resourceVersion")
+        expect_version(resource_version)
         if len(resource_version) > 20 or int(resource_version) > self._version:
-            # An API server waits and then answers "too large resource version": list again.
+            # An API server would say nothing until it gets there.
             raise _expired(resource_version[:40])
         history = self._shelves[kind.resource].history
         number = history.after(int(resource_version))
@@ -241,7 +217,7 @@ class MemoryCluster:
                 await self._change()
             else:
                 number += 1
-                yield WatchEvent(event.type, _copy(event.object))
+                yield WatchEvent(event.type, copy_of(event.object))
 
     async def _admit(self, verb: str, kind: Kind, namespace: str | None) -> None:
         await asyncio.sleep(0)
@@ -256,7 +232,8 @@ class MemoryCluster:
 
     async def _current(self, verb: str, kind: Kind, name: str, namespace: str | None) -> Object:
         """The stored object itself: to be read, never changed."""
-        _expect_scope(kind, namespace)
+        expect_scope(kind, namespace)
+        expect_segment(name, "a name")
         await self._admit(verb, kind, namespace)
         obj = self._shelves[kind.resource].objects.get((namespace or "", name))
         if obj is None:
@@ -308,7 +285,7 @@ class MemoryCluster:
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(None)
-        return _copy(obj)
+        return copy_of(obj)
 
     async def _change(self) -> None:
         """Returns after the next change of any kind."""
@@ -318,26 +295,6 @@ class MemoryCluster:
             await waiter
         finally:
             self._waiting.discard(waiter)
-
-
-def _copy(obj: Mapping[str, Any]) -> Object:
-    copy: Object = copied(obj)
-    return copy
-
-
-def _taken(kind: Kind, source: Mapping[str, Any]) -> Object:
-    """A copy of an object from outside; refuses one that is malformed or of another kind."""
-    obj = _copy(source)
-    found = kind_of(obj)
-    if (found.group, found.kind) != (kind.group, kind.kind):
-        raise InvalidInput(
-            f"a {obj['apiVersion']} {found.kind} does not belong into {kind.resource}"
-        )
-    meta = obj.get("metadata")
-    if not isinstance(meta, dict):
-        raise InvalidInput(f"the {kind.kind} has no metadata")
-    _expect_scope(kind, meta.get("namespace"))
-    return obj
 
 
 def _next(kind: Kind, current: Object, wanted: Any) -> Object:
@@ -381,13 +338,6 @@ def _where(kind: Kind, name: str, namespace: str | None) -> str:
 def _expect_name(kind: Kind, meta: Object) -> None:
     if not (isinstance(meta.get("name"), str) and meta["name"]):
         raise InvalidInput(f"the {kind.kind} has no metadata.name")
-
-
-def _expect_scope(kind: Kind, namespace: Any) -> None:
-    if kind.namespaced and not (isinstance(namespace, str) and namespace):
-        raise InvalidInput(f"{kind.resource} are in namespaces, and none is named")
-    if not kind.namespaced and namespace is not None:
-        raise InvalidInput(f"{kind.resource} are not in namespaces")
 
 
 def _expired(what: str) -> Expired:

@@ -2,12 +2,16 @@
 
 Owns one task for each kind of the table: list, mark what could be read, then follow the watch and
 list again when the history is gone. A kind that may not be listed is *forbidden*, one that the API
-does not serve is *empty*; both are listed again now and then. One writer: only the event loop that
+does not serve is *empty*, one that it serves in another version only is *unread*; all three are
+listed again now and then, and nothing is kept of what was read of them before. After any fault the
+kind is listed anew, after a pause that grows while it lasts. One writer: only the event loop that
 started it feeds the state. It writes nothing to the cluster.
 """
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Final
 
@@ -17,19 +21,32 @@ from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
 from passway.cluster.state import ClusterState
 from passway.model.errors import Forbidden, NotFound, NotSynced, PasswayError
-from passway.service.ports import Cluster, Expired
+from passway.service.backoff import Backoff
+from passway.service.ports import Cluster, Expired, OtherVersion, WatchEvent
 
 RELIST_S: Final = 30.0
+LISTS: Final = 3
+"""How often a list that expires is begun anew before that counts as a fault."""
 _log = logging.getLogger("passway.mirror")
 
 
 class Mirror:
-    """`async with Mirror(cluster) as mirror:` until its end; `snapshot()` from any use case."""
+    """`async with Mirror(cluster) as mirror:` until its end; `snapshot()` from any use case.
 
-    def __init__(self, cluster: Cluster, *, relist_s: float = RELIST_S) -> None:
+    `relist_s`: after how long a kind that could not be listed is tried again.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        relist_s: float = RELIST_S,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._cluster = cluster
         self._state = ClusterState()
         self._relist_s = relist_s
+        self._sleep = sleep
         self._listed: set[str] = set()
         self._ready = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -58,6 +75,15 @@ class Mirror:
         except TimeoutError:
             raise self._unsynced() from None
 
+    async def read(self) -> None:
+        """Every kind once, all at a time, and no watch; raises what stands in the way of all."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for kind in kinds.ALL:
+                    group.create_task(self._read(kind), name=f"read {kind.plural}")
+        except ExceptionGroup as failed:  # one cause is enough, and mostly they are all the same
+            raise failed.exceptions[0] from None
+
     def snapshot(self) -> Snapshot:
         """The cluster as of now; raises NotSynced until every kind was listed once."""
         if not self._ready.is_set():
@@ -77,37 +103,82 @@ class Mirror:
         )
 
     async def _follow(self, kind: Kind) -> None:
+        backoff = Backoff()
         while True:
-            try:
-                version = await self._list(kind)
-                await self._watch(kind, version)
-            except Expired:
-                continue
-            except Forbidden as error:
-                _log.warning("%s may not be read: %s", kind.plural, error)
-                self._mark(kind, Read.FORBIDDEN)
-            except NotFound:
-                self._mark(kind, Read.READ)
-            except PasswayError as error:
-                _log.warning("reading %s failed: %s", kind.plural, error)
-            await asyncio.sleep(self._relist_s)
+            wait_s = await self._followed(kind)
+            await self._sleep(backoff.next_s() if wait_s is None else wait_s)
+
+    async def _followed(self, kind: Kind) -> float | None:
+        """Lists and watches until that ends; says how long to wait, if it was not by a fault."""
+        try:
+            version = await self._read(kind)
+            if version is None:
+                return self._relist_s
+            await self._watch(kind, version)
+        except Expired as error:
+            _log.info("%s will be listed again: %s", kind.plural, error)
+        except Forbidden as error:
+            _log.warning("%s may be listed, but not watched: %s", kind.plural, error)
+            return self._relist_s
+        except PasswayError as error:
+            _log.warning("reading %s failed: %s", kind.plural, error)
+        except Exception:  # noqa: BLE001 - a bug; the kind would go stale, and nobody would know
+            _log.exception("following %s failed", kind.plural)
+        return None
+
+    async def _read(self, kind: Kind) -> str | None:
+        """Lists the kind and says from where to watch; None where there is nothing to watch."""
+        try:
+            return await self._list(kind)
+        except Forbidden as error:
+            _log.warning("%s may not be read: %s", kind.plural, error)
+            self._lost(kind, Read.FORBIDDEN)
+        except OtherVersion as error:
+            _log.warning("%s are not read: %s", kind.plural, error)
+            self._lost(kind, Read.UNREAD)
+        except NotFound:
+            self._lost(kind, Read.READ)
+        return None
 
     async def _list(self, kind: Kind) -> str:
-        objects, version = await self._cluster.list(kind)
-        decoded = [decode_object(obj) for obj in objects]
-        self._state.replace(kind, [item[1] for item in decoded if item is not None], version)
+        """One whole list; one that expires between two pages is begun anew, a few times."""
+        for _ in range(LISTS - 1):
+            with suppress(Expired):
+                return await self._listed_once(kind)
+        return await self._listed_once(kind)
+
+    async def _listed_once(self, kind: Kind) -> str:
+        """Nothing of a list is seen before it is complete."""
+        listing, version = self._state.listing(kind), ""
+        async with aclosing(self._cluster.pages(kind)) as pages:
+            async for page in pages:
+                listing.add(page.records)
+                version = page.version
+        listing.done(version)
         self._mark(kind, Read.READ)
         return version
 
     async def _watch(self, kind: Kind, version: str) -> None:
-        async for event in self._cluster.watch(kind, version):
-            if event.type == "BOOKMARK":  # names no object
-                continue
-            if event.type == "DELETED":
-                meta = event.object["metadata"]
-                self._state.delete(kind, meta.get("namespace"), meta["name"])
-            elif decoded := decode_object(event.object):
-                self._state.apply(kind, decoded[1])
+        async with aclosing(self._cluster.watch(kind, version)) as events:
+            async for event in events:
+                self._take(kind, event)
+
+    def _take(self, kind: Kind, event: WatchEvent) -> None:
+        if event.type == "BOOKMARK":  # names no object
+            return
+        obj = event.object
+        if kinds.kind_of(str(obj.get("apiVersion")), str(obj.get("kind"))) != kind:
+            return  # not what was asked for
+        if event.type == "DELETED":
+            meta = obj["metadata"]
+            self._state.delete(kind, meta.get("namespace"), meta["name"])
+        else:
+            self.apply(obj)
+
+    def _lost(self, kind: Kind, read: Read) -> None:
+        """What was read of the kind before is not true any more, or not for our eyes."""
+        self._state.replace(kind, ())
+        self._mark(kind, read)
 
     def _mark(self, kind: Kind, read: Read) -> None:
         self._state.mark(kind, read)

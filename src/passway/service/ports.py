@@ -3,15 +3,16 @@
 Owns the words between use cases and adapters: objects as plain JSON, the kind that names a
 collection, watch events, and which error means what. It knows no transport, no cache and no
 adapter; an adapter raises only `PasswayError` subclasses. Objects that go in or come out are never
-shared: each side may change its own. The decision behind it: six calls are all of the API that
+shared: each side may change its own. The decision behind it: seven calls are all of the API that
 Passway uses, so a store in memory and a real API server can pass the same contract tests.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from passway.cluster.kinds import Kind
+from passway.cluster.records import Record
 from passway.model import errors
 
 Object: TypeAlias = dict[str, Any]
@@ -31,11 +32,27 @@ class WatchEvent:
     object: Object
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list, as records; the version is that of the whole list."""
+
+    records: Sequence[Record]
+    version: str
+
+
 class Expired(errors.PasswayError):
     """The version to watch from is no longer, or not, in the history: list again."""
 
     kind: ClassVar[errors.Kind] = errors.Kind(
         "EXPIRED", 410, errors.EXIT_UNREACHABLE, "The resource version is not in the history"
+    )
+
+
+class OtherVersion(errors.NotFound):
+    """The API has the kind in other versions only: there may be objects, and none was read."""
+
+    kind: ClassVar[errors.Kind] = errors.Kind(
+        "KIND_IN_OTHER_VERSION", 404, errors.EXIT_NOT_FOUND, "The kind has another version here"
     )
 
 
@@ -52,6 +69,14 @@ class Cluster(Protocol):
 
     async def list(self, kind: Kind, namespace: str | None = None) -> tuple[list[Object], str]:
         """The objects, by namespace and name, and the resourceVersion to watch from."""
+        ...
+
+    def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
+        """The same of all namespaces, as the kind's records, page by page, in any order.
+
+        `Expired` when the rest of the list is not to be had: what came before is not a list. A kind
+        that the API does not serve is `NotFound`; `OtherVersion` if only not in this version.
+        """
         ...
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:
@@ -78,9 +103,10 @@ class Cluster(Protocol):
         """Removes the object, or marks it while finalizers hold it."""
         ...
 
-    def watch(self, kind: Kind, resource_version: str) -> AsyncIterator[WatchEvent]:
+    def watch(self, kind: Kind, resource_version: str) -> AsyncGenerator[WatchEvent, None]:
         """The changes after `resource_version`, in order, without end; raises `Expired`.
 
-        Errors show at the first step, not at the call. Cancel the task that iterates when done.
+        Errors show at the first step, not at the call. A connection that fails is made again; what
+        the API refuses is raised. Close it (`aclosing`) or cancel its task when done.
         """
         ...

@@ -1,5 +1,6 @@
 """Sources: files, folders, kinds, times, and the option rules."""
 
+import json
 import os
 import re
 import sys
@@ -8,6 +9,7 @@ import click
 import pytest
 
 from passway.cli import sources
+from passway.cli.live import configuration
 from passway.cli.options import Source, Usage, source_of
 from passway.cli.sources import files_of, kind_named, moment, open_backend, progress, read_dump
 from passway.cluster import dump
@@ -19,7 +21,8 @@ NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "%s", "creatio
 def options(**given):
     fields = {
         "paths": (), "demo": False, "server": None, "token": None, "at": None, "complete": False,
-        "read": (), "timeout_s": 30.0,
+        "read": (), "timeout_s": 30.0, "kubeconfig": None, "context": None, "cluster": None,
+        "user": None, "as_user": None, "as_groups": (),
     }  # fmt: skip
     return {**fields, **given}
 
@@ -33,7 +36,8 @@ def _no_environment(monkeypatch):
 @pytest.mark.parametrize(
     "given",
     [
-        {},
+        {"demo": True, "context": "lab"},
+        {"server": "http://x", "as_groups": ("g",)},
         {"demo": True, "paths": ("a",)},
         {"demo": True, "server": "http://x"},
         {"demo": True, "at": "2026-01-01T00:00:00Z"},
@@ -46,10 +50,32 @@ def test_there_is_exactly_one_source_with_its_own_options(given):
         source_of(options(**given))
 
 
-def test_no_source_names_the_three():
-    with pytest.raises(Usage) as caught:
-        source_of(options())
-    assert all(word in caught.value.hint for word in ("--from", "--demo", "--server"))
+def test_without_a_source_it_is_the_cluster_of_the_kubeconfig():
+    found = source_of(options())
+    assert (found.live, found.server, found.kubeconfig) == (True, None, None)
+    assert source_of(options(server="http://x")).live
+    assert not source_of(options(demo=True)).live
+    with pytest.raises(InvalidInput) as caught:
+        open_backend(found)
+    assert all(word in caught.value.hint for word in ("--kubeconfig", "--from", "--demo"))
+
+
+def test_a_kubeconfig_is_named_in_every_way(tmp_path):
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "lab",
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "contexts": [{"name": "lab", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {}}],
+    }  # fmt: skip
+    path = tmp_path / "config"
+    path.write_text(json.dumps(config))
+    found = configuration(
+        source_of(options(kubeconfig=str(path), as_user="ada", as_groups=("dev",)))
+    )
+    assert (found.server, found.user) == ("https://127.0.0.1:1", "u")
+    assert ("Impersonate-User", "ada") in found.impersonation
+    with pytest.raises(InvalidInput, match="elsewhere"):
+        configuration(source_of(options(kubeconfig=str(path), context="elsewhere")))
 
 
 def test_the_environment_names_a_service_unless_something_else_is_named(monkeypatch):

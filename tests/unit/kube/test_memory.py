@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from passway.cluster.kinds import Kind
-from passway.kube.memory import MemoryCluster, Rule, kind_of
+from passway.kube.memory import MemoryCluster, Rule
+from passway.kube.objects import kind_of
 from passway.model.errors import Conflict, Forbidden, InvalidInput
 from passway.service.ports import Expired
 

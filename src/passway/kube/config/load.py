@@ -30,7 +30,8 @@ from passway.model.errors import InvalidInput, PasswayError
 
 _NOTHING: Final = Overrides()
 _HINT: Final = (
-    "name a kubeconfig with --kubeconfig or in KUBECONFIG, or use --from with a dump of the cluster"
+    "name a kubeconfig with --kubeconfig or in KUBECONFIG, use --from with a dump of the cluster, "
+    "or look at the sample with --demo"
 )
 
 

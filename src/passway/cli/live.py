@@ -1,0 +1,45 @@
+"""The cluster of a kubeconfig as a Backend: read once at the beginning, then asked and written to.
+
+Owns the way from options to a connection. What cannot be read is unread or forbidden in the
+snapshot, like anywhere else; what is written goes to the API server, guarded as the service does.
+"""
+
+from datetime import UTC, datetime
+
+from passway.cli.loop import opened, run
+from passway.cli.options import Source
+from passway.cli.words import complain
+from passway.kube.client import KubeCluster
+from passway.kube.config import ClientConfig, Overrides, load_config
+from passway.service.audit import MemoryAudit
+from passway.service.backend import Backend
+from passway.service.cluster_backend import ClusterBackend
+from passway.service.mirror import Mirror
+
+
+def open_cluster(source: Source) -> Backend:
+    """Connects, reads every kind once, and answers from that; raises PasswayError."""
+    config = configuration(source)
+    cluster = opened(KubeCluster(config, timeout_s=source.timeout_s))
+    mirror = Mirror(cluster)
+    run(mirror.read())
+    return ClusterBackend(cluster, mirror, MemoryAudit(), config.user or "kubeconfig", _now)
+
+
+def configuration(source: Source) -> ClientConfig:
+    """The client's configuration; what a person should know of it goes to stderr."""
+    overrides = Overrides(
+        context=source.context or "",
+        cluster=source.cluster or "",
+        user=source.user or "",
+        as_user=source.as_user or "",
+        as_groups=source.as_groups,
+    )
+    config = load_config(source.kubeconfig or "", overrides)
+    for warning in config.warnings:
+        complain(warning, severity="warning")
+    return config
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

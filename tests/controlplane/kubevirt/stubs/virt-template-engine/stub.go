@@ -1,0 +1,2 @@
+// Package stub stands in for a module that cannot be had; nothing built here imports it.
+package stub

@@ -1,0 +1,343 @@
+"""The mirror under faults: in the end it is what a fresh list is, and never half of one."""
+
+import asyncio
+import logging
+from contextlib import aclosing
+from random import Random
+
+import pytest
+from tests.builders import GPU, namespace, node, pod
+from tests.faulty import Sleeps, plain, status, talking, until
+
+from passway.cluster import kinds
+from passway.cluster.snapshot import Read
+from passway.kube.memory import MemoryCluster, Rule
+from passway.model.errors import (
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    NotSynced,
+    PasswayError,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
+from passway.service import mirror as module
+from passway.service.backoff import FIRST_S, LONGEST_S
+from passway.service.mirror import Mirror
+from passway.service.ports import Expired, OtherVersion, Page, WatchEvent
+
+OBJECTS = (namespace("default"), *(node(f"n{number}", {GPU: 2}) for number in range(5)))
+
+
+def names(mirror):
+    return set(mirror.snapshot().nodes)
+
+
+class Scripted(MemoryCluster):
+    """Nodes come in pages of one; before each page and each event of theirs `fault` may raise."""
+
+    def __init__(self, objects=OBJECTS, **more):
+        super().__init__(objects, **more)
+        self.fault = lambda place: None
+        self.lists = self.watches = 0
+
+    async def pages(self, kind):
+        if kind != kinds.NODES:
+            async for page in super().pages(kind):
+                yield page
+            return
+        self.lists += 1
+        self.fault("list")
+        async for page in super().pages(kind):
+            for number, record in enumerate(page.records):
+                await asyncio.sleep(0)
+                self.fault(f"page {number}")
+                yield Page([record], page.version)
+            if not page.records:
+                yield page
+
+    async def watch(self, kind, resource_version):
+        if kind == kinds.NODES:
+            self.watches += 1
+            self.fault("watch")
+        async with aclosing(super().watch(kind, resource_version)) as events:
+            async for event in events:
+                if kind == kinds.NODES:
+                    self.fault("event")
+                yield event
+
+
+def once(*faults):
+    """Raises at the named places, in that order, and then no more."""
+    left = list(faults)
+
+    def fault(place):
+        if left and left[0][0] == place:
+            raise left.pop(0)[1]
+
+    return fault
+
+
+ERRORS = (
+    Unavailable("gone"), Expired("old"), TooLarge("line"), InvalidInput("odd"),
+    Unauthenticated("who"), Forbidden("no"), NotFound("none"), OtherVersion("v2"),
+    KeyError("a bug"), TimeoutError(),
+)  # fmt: skip
+PLACES = ("list", "page 0", "page 3", "watch", "event")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+async def test_after_a_fault_it_is_what_a_fresh_list_is(place, error):
+    cluster, sleeps = Scripted(), Sleeps()
+    async with Mirror(cluster, sleep=sleeps) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+        cluster.fault = once(("event", Expired("old")), (place, error))
+        cluster.load([node("new", {GPU: 1})])
+        await until(lambda: cluster.watches >= 2)
+        await cluster.delete(kinds.NODES, "n0")
+        expected = {"n1", "n2", "n3", "n4", "new"}
+        await until(
+            lambda: mirror.snapshot().read(kinds.NODES) == "read" and names(mirror) == expected
+        )
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_after_many_faults_it_is_what_a_fresh_list_is(seed):
+    random, cluster = Random(seed), Scripted(history=20)
+
+    def fault(place):
+        if random.random() < 0.3:
+            raise random.choice(ERRORS)
+
+    cluster.fault = fault
+    async with Mirror(cluster, relist_s=0.01, sleep=Sleeps()) as mirror:
+        for step in range(60):
+            name = f"x{random.randrange(6)}"
+            try:
+                if random.random() < 0.5:
+                    await cluster.create(kinds.NODES, node(name, {GPU: random.randrange(4)}))
+                else:
+                    await cluster.delete(kinds.NODES, name)
+            except PasswayError:
+                continue
+            await cluster.create(kinds.PODS, pod(f"p{step}", name, {GPU: "1"}))
+        cluster.fault = lambda place: None
+        fresh = Mirror(cluster)
+        await fresh.read()
+        wanted = fresh.snapshot()
+        await mirror.ready(10)
+
+        def same():
+            found = mirror.snapshot()
+            return all(
+                getattr(found, part) == getattr(wanted, part)
+                for part in ("nodes", "usage", "pending", "advertisers", "objects")
+            ) and all(found.read(kind) == wanted.read(kind) for kind in kinds.ALL)
+
+        await until(same)
+
+
+async def test_nobody_sees_half_a_list():
+    cluster, seen = Scripted(), []
+    async with Mirror(cluster, sleep=Sleeps()) as mirror:
+        await mirror.ready(10)
+        before = mirror.snapshot()
+        await until(lambda: cluster.watches)
+        faults = once(("event", Expired("old")), ("page 2", Unavailable("cut")))
+        cluster.fault = lambda place: (seen.append((place, names(mirror))), faults(place))
+        await cluster.delete(kinds.NODES, "n0")
+        await until(lambda: names(mirror) == {"n1", "n2", "n3", "n4"})
+    whole = {f"n{number}" for number in range(5)}
+    assert {place for place, _ in seen} >= {"event", "page 2", "page 3"}
+    assert all(found == whole for place, found in seen if place.startswith("page"))
+    assert set(before.nodes) == whole  # a snapshot in hand does not change
+
+
+async def test_a_list_that_expires_is_begun_anew_at_once():
+    cluster, sleeps = Scripted(), Sleeps()
+    cluster.fault = once(("page 3", Expired("old")), ("page 2", Expired("old")))
+    async with Mirror(cluster, sleep=sleeps) as mirror:
+        await mirror.ready(10)
+        assert len(names(mirror)) == 5
+    assert (cluster.lists, sleeps) == (3, [])
+    cluster.fault = once(*[("page 1", Expired("old"))] * 3)
+    with pytest.raises(Expired):
+        await Mirror(cluster).read()
+
+
+# -- pauses ---------------------------------------------------------------------------------------
+
+
+class Gate(Sleeps):
+    """Sleeps that end at the test's word, after this many."""
+
+    def __init__(self, most):
+        super().__init__()
+        self.most = most
+
+    async def __call__(self, seconds):
+        await super().__call__(seconds)
+        if len(self) >= self.most:
+            await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("place", ["page 1", "watch"])
+@pytest.mark.parametrize(
+    "error", [Unavailable("gone"), Expired("old"), KeyError("bug")], ids=["gone", "old", "bug"]
+)
+async def test_the_pause_grows_while_a_fault_lasts(place, error):
+    cluster, sleeps = Scripted(), Gate(9)
+
+    def fault(where):
+        if where == place:
+            raise error
+
+    cluster.fault = fault
+    async with Mirror(cluster, sleep=sleeps):
+        await until(lambda: len(sleeps) == 9)
+    steps = [min(FIRST_S * 2**number, LONGEST_S) for number in range(9)]
+    assert all(step / 2 <= slept <= step for slept, step in zip(sleeps, steps, strict=True))
+    assert cluster.lists <= 9 * module.LISTS
+
+
+@pytest.mark.parametrize("place", ["list", "watch"])
+async def test_what_is_forbidden_is_tried_now_and_then(place, caplog):
+    cluster, sleeps = Scripted(), Gate(3)
+
+    def fault(where):
+        if where == place:
+            raise Forbidden("not allowed")
+
+    cluster.fault = fault
+    async with Mirror(cluster, relist_s=44.0, sleep=sleeps) as mirror:
+        await mirror.ready(10)
+        await until(lambda: len(sleeps) == 3)
+        expected = "forbidden" if place == "list" else "read"  # what was listed was listed
+        assert mirror.snapshot().read(kinds.NODES) == expected
+    assert sleeps == [44.0] * 3
+    words = "nodes may not be read" if place == "list" else "nodes may be listed, but not watched"
+    assert words in caplog.text
+
+
+async def test_a_watch_that_ends_by_itself_is_a_fault_too():
+    class Ending(Scripted):
+        async def watch(self, kind, resource_version):
+            if kind != kinds.NODES:
+                await asyncio.Event().wait()
+            for event in ():
+                yield event
+
+    cluster, sleeps = Ending(), Gate(3)
+    async with Mirror(cluster, sleep=sleeps):
+        await until(lambda: len(sleeps) == 3)
+    assert FIRST_S / 2 <= sleeps[0] <= FIRST_S
+    assert sleeps[2] >= sleeps[0]
+
+
+async def test_a_bug_is_told_and_does_not_end_the_following(caplog):
+    cluster = Scripted()
+    cluster.fault = once(("event", ZeroDivisionError()))
+    async with Mirror(cluster, sleep=Sleeps()) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+        cluster.load([node("new")])
+        await until(lambda: "new" in names(mirror))
+    [record] = [one for one in caplog.records if one.levelno == logging.ERROR]
+    assert record.exc_info
+
+
+# -- what is not there ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "read"),
+    [(NotFound("not served"), Read.EMPTY), (Forbidden("no more"), Read.FORBIDDEN),
+     (OtherVersion("in version v2"), Read.UNREAD)],
+)  # fmt: skip
+async def test_nothing_is_kept_of_a_kind_that_is_lost(error, read, caplog):
+    """A definition that was removed takes its objects along, and a right its view of them."""
+    cluster = Scripted()
+    cluster.fault = once(("event", Expired("old")), ("list", error))
+    async with Mirror(cluster, sleep=Gate(2)) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+        before = mirror.snapshot()
+        cluster.load([node("new")])
+        await until(lambda: mirror.snapshot().read(kinds.NODES) == read)
+        assert names(mirror) == set()
+        assert mirror.snapshot().advertisers == {}
+    assert len(before.nodes) == 5
+    if read is Read.UNREAD:
+        assert "nodes are not read: in version v2" in caplog.text
+
+
+async def test_a_kind_in_another_version_is_unread_and_not_empty():
+    class Served(Scripted):
+        async def pages(self, kind):
+            if kind == kinds.MACHINES:
+                raise OtherVersion("the API server has it in version v2, and not in v1")
+            async for page in super().pages(kind):
+                yield page
+
+    mirror = Mirror(Served())
+    await mirror.read()
+    snapshot = mirror.snapshot()
+    assert snapshot.read(kinds.MACHINES) is Read.UNREAD
+    assert snapshot.read(kinds.INSTANCES) is Read.EMPTY
+
+
+async def test_an_event_of_another_kind_is_no_object_of_this_one():
+    class Confused(Scripted):
+        async def watch(self, kind, resource_version):
+            if kind == kinds.NODES:
+                for type_ in ("ADDED", "DELETED"):
+                    yield WatchEvent(type_, namespace("n0"))
+            async with aclosing(super().watch(kind, resource_version)) as events:
+                async for event in events:
+                    yield event
+
+    cluster = Confused()
+    async with Mirror(cluster, sleep=Sleeps()) as mirror:
+        await mirror.ready(10)
+        await cluster.create(kinds.NODES, node("new"))
+        await until(lambda: "new" in names(mirror))
+        assert len(names(mirror)) == 6
+
+
+# -- reading once ---------------------------------------------------------------------------------
+
+
+async def test_reading_once_ends_in_one_error():
+    async with talking() as (server, cluster, _):
+        server.otherwise = status(401)
+        mirror = Mirror(cluster)
+        with pytest.raises(Unauthenticated):
+            await mirror.read()
+        with pytest.raises(NotSynced):
+            mirror.snapshot()
+
+
+async def test_a_server_that_is_gone_is_one_error():
+    async with talking() as (_, cluster, _):
+        pass
+    async with cluster:
+        with pytest.raises(Unavailable, match="cannot be reached"):
+            await Mirror(cluster).read()
+
+
+async def test_what_is_no_kubernetes_api_is_not_an_empty_cluster():
+    async with talking() as (server, cluster, _):
+        server.otherwise = plain(404, b"<html>not here</html>")
+        with pytest.raises(Unavailable, match="no Kubernetes API"):
+            await Mirror(cluster).read()
+
+
+async def test_reading_once_with_few_rights():
+    cluster = MemoryCluster(OBJECTS, rules=(Rule(("list",), ("",), ("nodes",)),))
+    mirror = Mirror(cluster)
+    await mirror.read()
+    snapshot = mirror.snapshot()
+    assert (len(snapshot.nodes), snapshot.read(kinds.PODS)) == (5, "forbidden")
