@@ -235,25 +235,37 @@ class Plane:
     ) -> Any:
         """One request as admin; raises Answer for another status than those expected."""
         sent = {"Authorization": f"Bearer {self.token()}", "Content-Type": content}
-        if self._connection is None:
-            trusted = ssl.create_default_context(cafile=self.keys.authority)
-            self._connection = http.client.HTTPSConnection(
-                "127.0.0.1", self.port, context=trusted, timeout=60
-            )
         text = None if body is None else json.dumps(body)
+        kept = self._connection is not None
         try:
-            self._connection.request(method, path, text, {**sent, **(headers or {})})
-            response = self._connection.getresponse()
-            read = response.read()
-        except (OSError, http.client.HTTPException):
-            self._connection.close()
-            self._connection = None
-            raise
+            response, read = self._exchange(method, path, text, {**sent, **(headers or {})})
+        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+            if not kept:
+                raise
+            # The server closed a connection that was idle for long; nothing was asked yet.
+            response, read = self._exchange(method, path, text, {**sent, **(headers or {})})
         kind = response.getheader("Content-Type", "")
         answer = json.loads(read) if kind.startswith("application/json") else read.decode()
         if response.status not in expected:
             raise Answer(response.status, answer)
         return answer
+
+    def _exchange(
+        self, method: str, path: str, text: str | None, headers: Mapping[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        if self._connection is None:
+            trusted = ssl.create_default_context(cafile=self.keys.authority)
+            self._connection = http.client.HTTPSConnection(
+                "127.0.0.1", self.port, context=trusted, timeout=60
+            )
+        try:
+            self._connection.request(method, path, text, dict(headers))
+            response = self._connection.getresponse()
+            return response, response.read()
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            self._connection = None
+            raise
 
     def empty(self, *namespaces: str) -> None:
         """The namespaces are there, and hold no ConfigMap and no ResourceQuota."""
