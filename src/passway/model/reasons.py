@@ -86,6 +86,11 @@ def _table(*reasons: Reason) -> Mapping[str, Reason]:
     return {reason.name: reason for reason in reasons}
 
 
+_EXTERNAL: Final = (
+    "; its entry says externalResourceProvider, so KubeVirt leaves it to another device plugin, "
+    "and none serves it"
+)
+
 REASONS: Final[Mapping[str, Reason]] = _table(
     # -- manifest ---------------------------------------------------------------------------
     Reason(
@@ -404,10 +409,13 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "No node advertises the resource",
         'no node advertises "{resource}"',
         "Use the name exactly as the nodes advertise it; if it is right, look at the device "
-        "plugin on the nodes (passway drift).",
+        "plugin on the nodes (passway drift). KubeVirt's own serves permitted entries without "
+        "externalResourceProvider.",
         (
             ("near", "; nodes advertise {near}"),
+            ("near_free", " ({near_free})"),
             ("permitted", ", although it is permitted"),
+            ("external", _EXTERNAL),
         ),
     ),
     Reason(
@@ -418,6 +426,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "say --read deviceclasses.",
         (
             ("near", "; nodes advertise {near}"),
+            ("near_free", " ({near_free})"),
             ("device_class", "; the DeviceClass {device_class} provides it through claims"),
             ("state", "; whether a DeviceClass provides it is not known: deviceclasses {state}"),
         ),
@@ -428,6 +437,14 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         '"{resource}" is advertised by {nodes}, but none of its units is allocatable '
         "(capacity {capacity}, allocatable 0)",
         "Look at the device plugin on {nodes}: its devices are unhealthy, unbound or gone.",
+    ),
+    Reason(
+        "ResourceHasNoUnits",
+        "Nodes still name the resource, without any unit",
+        '{nodes} {nodes:has} "{resource}" with 0 units: the device plugin does not run there (any '
+        "more), or it found no device",
+        "Bring the device plugin back on {nodes}; a device that is passed through whole has to be "
+        "bound to vfio-pci before the plugin starts.",
     ),
     Reason(
         "ResourceExhausted",
@@ -490,6 +507,19 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "No single node has everything",
         "each need is met by some node, but no node meets all of them: {near_misses}",
         "Bring the needs together on one node, or ask for less.",
+        (("holders", "; in use there: {holders}"),),
+    ),
+    Reason(
+        "VolumeBoundElsewhere",
+        "A volume cannot be used on the suitable nodes",
+        "{nodes} {nodes:has} all else that the VM asks for, but the volume of "
+        'PersistentVolumeClaim "{claim}" can only be used on nodes with {where}',
+        "Clone the disk to where the devices are, use storage that is not bound to a place, or add "
+        "such a node where the volume is.",
+        (
+            ("there", "; {nodes} {nodes:has} {there}"),
+            ("free", "; there {free}"),
+        ),
     ),
     Reason(
         "NotEnoughPlaces",
