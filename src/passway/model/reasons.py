@@ -86,6 +86,11 @@ def _table(*reasons: Reason) -> Mapping[str, Reason]:
     return {reason.name: reason for reason in reasons}
 
 
+_KEPT: Final = (
+    "; the list is kept in the HyperConverged object {owner} at {list}, from which KubeVirt's own "
+    "is made, so that a direct edit of that is undone; there the selector of a PCI device is "
+    "called {selector}"
+)
 _EXTERNAL: Final = (
     "; its entry says externalResourceProvider, so KubeVirt leaves it to another device plugin, "
     "and none serves it"
@@ -265,7 +270,10 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "{field} needs the feature gate {gate}, which is off on this cluster",
         "Add {gate} to spec.configuration.developerConfiguration.featureGates of the KubeVirt "
         "object (on HyperConverged clusters through the HyperConverged object).",
-        (("owner", "; {owner} keeps it off, unless its annotation {annotation} says otherwise"),),
+        (
+            ("owner", "; {owner} keeps it off, unless its annotation {annotation} says otherwise"),
+            ("mistaken", "; {mistaken}, which is listed, is another gate and does not unlock it"),
+        ),
     ),
     Reason(
         "ClaimNotDeclared",
@@ -298,7 +306,8 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         (
             ("empty", "; the list is there but empty, which permits nothing"),
             ("near", "; permitted names close to it: {near}"),
-            ("owner", "; the list is kept in {owner}"),
+            ("only", "; only {only} {only:is} permitted"),
+            ("owner", _KEPT),
         ),
     ),
     Reason(
@@ -314,7 +323,10 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "A quota of the namespace would be exceeded",
         "quota {quota}: {key} needs {requested}, but {used} of {hard} are used",
         "Free some of it, raise {key} in the quota, or ask for less.",
-        (("overhead", "; {overhead} of the request are KubeVirt's own overhead"),),
+        (
+            ("helpers", "; containers that KubeVirt adds count too: {helpers}"),
+            ("overhead", "; {overhead} of the request are KubeVirt's own overhead"),
+        ),
     ),
     Reason(
         "LimitRangeExceeded",
@@ -605,9 +617,10 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "RequestHasManyDevices",
         "A request with several devices",
-        'the request "{request}" of {claim} may give several devices; KubeVirt takes exactly one '
-        "for each request",
+        "KubeVirt takes exactly one device for each entry of gpus and hostDevices, and the "
+        'request "{request}" of {claim} may give several',
         "Set its count to 1, and use one request for each device.",
+        (("count", ": it asks for {count:device}"),),
     ),
     # -- lifecycle --------------------------------------------------------------------------
     Reason(
