@@ -17,6 +17,7 @@ from passway.model.verdict import (
     Outcome,
     Ref,
     Severity,
+    Shortage,
     Some,
     Stage,
     StageResult,
@@ -132,6 +133,12 @@ def test_foreign_holders_are_absent_and_own_ones_stay():
     )
 
 
+def test_foreign_holders_beside_near_misses_are_absent():
+    near = (Shortage("n1", (), ("a.b/c",)),)
+    found = issue("NoNodeHasAll", near_misses=near, holders=Some((held("web"),), 1))
+    assert shown(found).endswith("no node meets all of them: n1 fails a.b/c")
+
+
 def test_foreign_pods_that_a_sentence_needs_become_a_neutral_word():
     pods = (Ref("Pod", "a", "web"), Ref("Pod", "b", "telco"))
     assert shown(issue("PodRuleNotEvaluated", pods=pods)).startswith(
@@ -158,7 +165,7 @@ def test_what_the_manifest_names_stays_and_its_neighbours_go():
 
 def test_foreign_owners_and_namespaces_are_not_told():
     refused = issue(
-        "DeviceNotPermitted", resource="a.b/c", near=(), empty=0,
+        "DeviceNotPermitted", resource="a.b/c", near=(), empty=0, list="spec.x", selector="y",
         owner=Ref("HyperConverged", "hco", "kubevirt-hyperconverged"),
     )  # fmt: skip
     assert shown(refused) == '"a.b/c" is not in permittedHostDevices'

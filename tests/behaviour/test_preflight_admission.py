@@ -142,3 +142,14 @@ def test_an_empty_list_of_host_devices_needs_the_gate_in_a_template_only():
     spec = empty["spec"]["template"]["spec"]
     instance = obj("kubevirt.io/v1", "VirtualMachineInstance", "vm", "default", spec=spec)
     assert found(ask(instance, off, NODE)) == {}
+
+
+def test_the_gate_gpu_does_not_unlock_host_devices_and_says_so():
+    wanted = vm(devices={"hostDevices": [{"name": "a", "deviceName": GPU}]})
+    empty = vm(devices={"hostDevices": []})
+    for made in (wanted, empty):
+        for gates, told in ((["GPU"], "GPU"), ([], None), (["CPUManager"], None)):
+            (issue,) = issues(ask(made, kubevirt(gates=gates), NODE))
+            assert issue.params["gate"] == "HostDevices"
+            assert issue.params.get("mistaken") == told
+            assert ("GPU, which is listed, is another gate" in render(issue).message) == bool(told)

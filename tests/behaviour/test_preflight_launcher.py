@@ -115,6 +115,17 @@ def test_a_request_must_give_one_device(template, request_, expected):
         assert issue(verdict, item).path.endswith("gpus[0].requestName")
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [({"count": 2}, " may give several: it asks for 2 devices"),
+     ({"allocationMode": "All"}, " may give several")],
+)  # fmt: skip
+def test_a_request_for_several_devices_says_how_many(asked, told):
+    request = {"name": "one", "exactly": asked}
+    found = issue(ask(claiming(), kubevirt(), NODE, claim(request)), "RequestHasManyDevices")
+    assert render(found).message.endswith(told)
+
+
 @pytest.mark.parametrize("template", [False, True])
 def test_a_claim_without_requests_has_no_such_request(template):
     bare = claim(template=template)

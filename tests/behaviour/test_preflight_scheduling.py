@@ -12,6 +12,7 @@ from tests.builders import (
     machine,
     node,
     obj,
+    pci,
     pod,
     reasons,
     vm,
@@ -100,10 +101,27 @@ def test_combination_is_told_with_what_each_node_has_and_lacks():
     )
     assert reasons(verdict) == ["NoNodeHasAll"]
     text = words(verdict, "NoNodeHasAll")
-    assert (
-        f"gpu-1 has 1 free {GPU} but fails hugepages-1Gi (20Gi free of 36Gi, 32Gi needed)" in text
+    lacks = "hugepages-1Gi (20Gi free of 36Gi, 32Gi needed)"
+    assert f"gpu-1 has {GPU} (1 free of 1) but fails {lacks}" in text
+    has = "hugepages-1Gi (64Gi free of 64Gi)"
+    assert f"hp-1 has {has} but fails {GPU} (0 free of 0, 1 needed)" in text
+    assert text.endswith("; in use there: pod default/core (16Gi hugepages-1Gi on gpu-1)")
+
+
+def test_only_holders_of_what_would_be_enough_are_told():
+    verdict = ask(
+        vm(gpus=[GPU], memory={"guest": "32Gi", "hugepages": {"pageSize": "1Gi"}}),
+        kubevirt(),
+        node("a", {GPU: 1}, hugepages_1Gi="16Gi"),
+        pod("small", "a", {"hugepages-1Gi": "1Gi"}),
+        node("b", {GPU: 1}, hugepages_1Gi="36Gi"),
+        pod("idle", "b", {"cpu": "1"}),
+        *(pod(f"core-{number:02}", "b", {"hugepages-1Gi": "512Mi"}) for number in range(60)),
+        node("c", hugepages_1Gi="64Gi"),
     )
-    assert f"hp-1 has 64Gi free hugepages-1Gi but fails {GPU} (0 free of 0, 1 needed)" in text
+    holders = issue(verdict, "NoNodeHasAll").params["holders"]
+    assert (len(holders.items), holders.total) == (50, 60)
+    assert {item.node for item in holders.items} == {"b"}
 
 
 def test_pinned_elsewhere_names_the_node_with_the_device_and_the_chosen_one():
@@ -115,7 +133,7 @@ def test_pinned_elsewhere_names_the_node_with_the_device_and_the_chosen_one():
         node("c"),
     )
     text = words(verdict, "NoNodeHasAll")
-    assert f"a has 2 free {GPU} but fails nodeSelector kubernetes.io/hostname=b" in text
+    assert f"a has {GPU} (2 free of 2) but fails nodeSelector kubernetes.io/hostname=b" in text
     assert f"b fails {GPU}" in text
     assert "c" not in [item.node for item in issue(verdict, "NoNodeHasAll").params["near_misses"]]
 
@@ -208,15 +226,32 @@ def test_a_taint_among_other_faults_shows_in_the_near_miss():
 def test_a_name_that_nobody_advertises_and_the_near_one():
     verdict = ask(vm(gpus=[GPU.replace("_A10", "_a10")]), kubevirt(), node("a", {GPU: 1, T4: 1}))
     assert words(verdict, "ResourceNotAdvertised") == (
-        f'no node advertises "nvidia.com/GA102GL_a10"; nodes advertise {GPU}'
+        f'no node advertises "nvidia.com/GA102GL_a10"; nodes advertise {GPU} (1 free of 1 on a)'
     )
     assert verdict.groups[0].count == 1
+
+
+def test_of_several_near_names_none_is_counted():
+    cards = {"a.b/card-1": 1, "a.b/card-2": 1}
+    verdict = ask(vm(gpus=["a.b/card-3"]), kubevirt(), node("a", cards))
+    assert words(verdict, "ResourceNotAdvertised").endswith("advertise a.b/card-2 and a.b/card-1")
 
 
 def test_a_permitted_name_that_nobody_advertises_says_so():
     permitted = {"pciHostDevices": [{"pciVendorSelector": "10DE:2236", "resourceName": GPU}]}
     verdict = ask(GPU_VM, kubevirt(permitted), node("a"))
     assert words(verdict, "ResourceNotAdvertised").endswith(", although it is permitted")
+
+
+def test_a_permitted_name_that_is_left_to_a_plugin_that_is_not_there():
+    external = pci("10DE:2236", GPU) | {"externalResourceProvider": True}
+    verdict = ask(GPU_VM, kubevirt({"pciHostDevices": [external]}), node("a"))
+    found = issue(verdict, "ResourceNotAdvertised")
+    assert (found.params["permitted"], found.params["external"]) == (1, 1)
+    assert "its entry says externalResourceProvider" in words(verdict, "ResourceNotAdvertised")
+    permitted = {"pciHostDevices": [external, pci("10DE:2237", GPU)]}
+    found = issue(ask(GPU_VM, kubevirt(permitted), node("a")), "ResourceNotAdvertised")
+    assert (found.params["permitted"], found.params["external"]) == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +290,17 @@ def test_units_that_are_not_healthy_and_units_that_are_used():
 def test_only_unhealthy_units():
     verdict = ask(GPU_VM, kubevirt(), node("a", {GPU: 0}, capacity={GPU: "5"}))
     assert reasons(verdict) == ["ResourceUnhealthy"]
+
+
+def test_a_resource_without_units_is_another_cause_than_units_that_are_unhealthy():
+    verdict = ask(
+        GPU_VM, kubevirt(), node("a", {GPU: 0}, capacity={GPU: "0"}),
+        node("b", {GPU: 0}, capacity={GPU: "2"}),
+    )  # fmt: skip
+    assert reasons(verdict) == ["ResourceHasNoUnits", "ResourceUnhealthy"]
+    assert issue(verdict, "ResourceHasNoUnits").nodes == ("a",)
+    assert issue(verdict, "ResourceUnhealthy").nodes == ("b",)
+    assert "capacity 2" in words(verdict, "ResourceUnhealthy")
 
 
 def test_no_node_is_large_enough():
@@ -410,17 +456,21 @@ def test_numa_alignment_is_a_warning():
 ROOT = [{"name": "root", "persistentVolumeClaim": {"claimName": "root"}}]
 
 
-def claim(volume=None):
+def claim(volume=None, name="root"):
     return obj(
-        "v1", "PersistentVolumeClaim", "root", "default",
+        "v1", "PersistentVolumeClaim", name, "default",
         spec={"volumeName": volume} if volume else {},
     )  # fmt: skip
 
 
-def volume(zone=None):
-    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}
-    affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}} if zone else {}
-    return obj("v1", "PersistentVolume", "pv", spec=affinity)
+def zoned(zone):
+    return {"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}
+
+
+def volume(*zones, name="pv", terms=()):
+    terms = [*map(zoned, zones), *terms]
+    affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}} if terms else {}
+    return obj("v1", "PersistentVolume", name, spec=affinity)
 
 
 def test_a_disk_in_the_other_zone():
@@ -431,9 +481,63 @@ def test_a_disk_in_the_other_zone():
         claim("pv"),
         volume("zone-a"),
     )
-    assert f"a has 1 free {GPU} but fails where its volumes can be used (root)" in words(
-        verdict, "NoNodeHasAll"
+    assert reasons(verdict) == ["VolumeBoundElsewhere"]
+    found = issue(verdict, "VolumeBoundElsewhere")
+    assert (found.nodes, found.path) == (("a",), "spec.template.spec.volumes[0]")
+    assert words(verdict, "VolumeBoundElsewhere") == (
+        "a has all else that the VM asks for, but the volume of PersistentVolumeClaim "
+        '"default/root" can only be used on nodes with zone in [zone-a]; a has zone=zone-b; '
+        "there 1 free of 1 on a"
     )
+
+
+def test_only_the_disk_that_is_elsewhere_is_told_and_only_where_it_keeps_the_vm_away():
+    """A place without labels is told without them; a node that lacks more is left out."""
+    data = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    far, near = (
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": names}]}
+        for names in (["c"], ["a", "b"])
+    )
+    free_of_racks = {"key": "rack", "operator": "DoesNotExist"}
+    gone = {"matchExpressions": [free_of_racks, *zoned("z")["matchExpressions"]]}
+    verdict = ask(
+        vm(gpus=[GPU], volumes=[*ROOT, data]),
+        kubevirt(),
+        node("a", {GPU: 1}),
+        node("b", {GPU: 1}, taints=[TAINT]),
+        claim("pv"),
+        volume(terms=[gone, far]),
+        claim("other", name="data"),
+        volume(name="other", terms=[near]),
+    )
+    found = issue(verdict, "VolumeBoundElsewhere")
+    assert (found.nodes, found.params["claim"].name) == (("a",), "root")
+    assert found.params["where"] == "rack doesnotexist and zone in [z] or metadata.name in [c]"
+    assert found.params["there"] == ()
+
+
+def test_each_disk_is_told_with_its_own_nodes():
+    data = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    verdict = ask(
+        vm(gpus=[GPU], volumes=[*ROOT, data]),
+        kubevirt(),
+        node("a", {GPU: 1}, labels={"zone": "a"}),
+        node("b", {GPU: 1}, labels={"zone": "b"}),
+        claim("pv"),
+        volume("a"),
+        claim("other", name="data"),
+        volume("b", name="other"),
+    )
+    told = {item.params["claim"].name: item.nodes for item in verdict.issues if item.nodes}
+    assert told == {"root": ("b",), "data": ("a",)}
+
+
+def test_a_disk_elsewhere_among_other_faults_shows_in_the_near_miss():
+    verdict = ask(
+        vm(gpus=[GPU], volumes=ROOT), kubevirt(), claim("pv"), volume("z"),
+        node("a", {GPU: 1}, taints=[TAINT]),
+    )  # fmt: skip
+    assert "where its volumes can be used (root)" in words(verdict, "NoNodeHasAll")
 
 
 @pytest.mark.parametrize(

@@ -171,9 +171,19 @@ def test_any_part_of_the_list_permits_any_device():
 
 
 def test_a_name_close_to_a_permitted_one():
-    permitted = {"pciHostDevices": [pci("10DE:2236", GPU)]}
+    others = [pci(f"1000:000{number}", f"a.b/{number}") for number in range(3)]
+    permitted = {"pciHostDevices": [pci("10DE:2236", GPU), *others]}
     verdict = ask(vm(gpus=["nvidia.com/GA102GL_A1"]), kubevirt(permitted), NODE)
-    assert f"permitted names close to it: {GPU}" in words(verdict, "DeviceNotPermitted")
+    assert words(verdict, "DeviceNotPermitted").endswith(f"; permitted names close to it: {GPU}")
+
+
+def test_few_permitted_names_are_all_told():
+    names = (GPU, "a.b/c", "a.b/d")
+    permitted = {"pciHostDevices": [pci("10DE:2236", name) for name in names]}
+    verdict = ask(vm(gpus=["nvidia.com/GA102GL_A1"]), kubevirt(permitted), NODE)
+    assert words(verdict, "DeviceNotPermitted").endswith(
+        f"; only a.b/c, a.b/d and {GPU} are permitted"
+    )
 
 
 def test_each_device_that_is_not_permitted_is_named_at_its_place():
@@ -184,10 +194,19 @@ def test_each_device_that_is_not_permitted_is_named_at_its_place():
     ]
 
 
-def test_hyperconverged_is_named_as_the_keeper():
-    owner = obj("hco.kubevirt.io/v1beta1", "HyperConverged", "kubevirt-hyperconverged", "kubevirt")
-    verdict = ask(GPU_VM, kubevirt({}), NODE, owner)
-    assert "kept in kubevirt/kubevirt-hyperconverged" in words(verdict, "DeviceNotPermitted")
+@pytest.mark.parametrize(
+    ("version", "path"),
+    [
+        ("v1beta1", "spec.permittedHostDevices"),
+        ("v1", "spec.virtualization.permittedHostDevices"),
+    ],
+)
+def test_hyperconverged_is_named_as_the_keeper(version, path):
+    name = "kubevirt-hyperconverged"
+    owner = obj(f"hco.kubevirt.io/{version}", "HyperConverged", name, "kubevirt")
+    text = words(ask(GPU_VM, kubevirt({}), NODE, owner), "DeviceNotPermitted")
+    assert f"kept in the HyperConverged object kubevirt/{name} at {path}, " in text
+    assert text.endswith("the selector of a PCI device is called pciDeviceSelector")
 
 
 def test_kubevirt_that_was_not_read_leaves_permission_unknown():
@@ -252,7 +271,10 @@ def test_a_memory_quota_of_the_guests_size_does_not_fit():
     found = issue(verdict, "QuotaExceeded")
     # 24Gi guest, 1348Mi overhead (220 + 64 + 8 + 32 + 1024), 35M of the console log's request
     assert found.params["requested"].value == (24 * 1024 + 1348) * 2**20 + 35_000_000
-    assert "1348Mi of the request are KubeVirt's own overhead" in words(verdict, "QuotaExceeded")
+    assert words(verdict, "QuotaExceeded").endswith(
+        "; containers that KubeVirt adds count too: guest-console-log 35M; "
+        "1348Mi of the request are KubeVirt's own overhead"
+    )
     assert found.path == "spec.template.spec.domain.memory"
 
 
@@ -271,6 +293,16 @@ def test_a_memory_quota_says_what_the_overhead_is_made_of():
     both = issue(ask(made, kubevirt(), NODE, key, replicas=2), "QuotaExceeded")
     assert parts(both)["passthrough devices"] == "2Gi"
     assert str(both.params["overhead"]) == "2696Mi"
+    assert [str(part) for part in both.params["helpers"]] == ["guest-console-log 70M"]
+
+
+def test_a_limit_counts_the_limits_of_the_containers_beside_the_guest():
+    limited = quota("m", {"limits.memory": "1Gi"})
+    found = issue(ask(vm(), kubevirt(), NODE, limited), "QuotaExceeded")
+    assert [str(part) for part in found.params["helpers"]] == ["guest-console-log 60M"]
+    quiet = vm(devices={"logSerialConsole": False})
+    found = issue(ask(quiet, kubevirt(), NODE, limited), "QuotaExceeded")
+    assert found.params["helpers"] == ()
 
 
 @pytest.mark.parametrize(

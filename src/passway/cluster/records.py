@@ -44,6 +44,11 @@ class Requirement(Record, frozen=True):
     operator: str
     values: tuple[str, ...] | None = None
 
+    def text(self) -> str:
+        """`zone in [a, b]`, as kubectl prints it."""
+        values = f" [{', '.join(self.values)}]" if self.values else ""
+        return f"{self.key} {self.operator.lower()}{values}"
+
 
 class LabelSelector(Record, frozen=True):
     match_labels: dict[str, str] | None = None
@@ -54,9 +59,34 @@ class NodeSelectorTerm(Record, frozen=True):
     match_expressions: tuple[Requirement, ...] | None = None
     match_fields: tuple[Requirement, ...] | None = None
 
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All of them, which have to hold together."""
+        return (*(self.match_expressions or ()), *(self.match_fields or ()))
+
 
 class NodeSelector(Record, frozen=True):
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+    def text(self) -> str:
+        """Requirements that hold together are joined by `and`, alternatives by `or`."""
+        terms = (
+            " and ".join(item.text() for item in term.requirements)
+            for term in self.node_selector_terms
+        )
+        return " or ".join(terms)
+
+    def labels(self) -> tuple[str, ...]:
+        """The keys of the labels that it looks at, sorted."""
+        return tuple(
+            sorted(
+                {
+                    item.key
+                    for term in self.node_selector_terms
+                    for item in term.match_expressions or ()
+                }
+            )
+        )
 
 
 class NodeAffinity(Record, frozen=True):
@@ -483,8 +513,13 @@ class DeviceRequest(Record, frozen=True):
     @property
     def many(self) -> bool:
         """More than one device may come of it."""
+        return self.devices is None or self.devices > 1
+
+    @property
+    def devices(self) -> int | None:
+        """How many devices it asks for; None for all that match."""
         wanted = self.exactly or self
-        return (wanted.count or 1) > 1 or wanted.allocation_mode == "All"
+        return None if wanted.allocation_mode == "All" else wanted.count or 1
 
 
 class DeviceClaim(Record, frozen=True):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, assert_never
 
-from passway.cluster.records import KubeVirt
+from passway.cluster.records import HyperConverged, KubeVirt
 from passway.kubevirt.configuration import configuration_of
 
 PermitKind = Literal["pci", "mediated", "usb"]
@@ -97,6 +97,12 @@ def _selectors(kind: PermitKind, entry: Mapping[str, Any], spelling: Spelling) -
 def _text(entry: Mapping[str, Any], field: str) -> str:
     value = entry.get(field)
     return "" if value is None else str(value)
+
+
+def spelling_of(owner: HyperConverged) -> Spelling:
+    """How this HyperConverged object keeps the list: by the version that it was read in."""
+    version = owner.api_version.rpartition("/")[2]
+    return HYPERCONVERGED_V1 if version == "v1" else HYPERCONVERGED_V1BETA1
 
 
 def permitted_of(kubevirt: KubeVirt | None) -> tuple[Permit, ...] | None:

@@ -86,6 +86,16 @@ def _table(*reasons: Reason) -> Mapping[str, Reason]:
     return {reason.name: reason for reason in reasons}
 
 
+_KEPT: Final = (
+    "; the list is kept in the HyperConverged object {owner} at {list}, from which KubeVirt's own "
+    "is made, so that a direct edit of that is undone; there the selector of a PCI device is "
+    "called {selector}"
+)
+_EXTERNAL: Final = (
+    "; its entry says externalResourceProvider, so KubeVirt leaves it to another device plugin, "
+    "and none serves it"
+)
+
 REASONS: Final[Mapping[str, Reason]] = _table(
     # -- manifest ---------------------------------------------------------------------------
     Reason(
@@ -260,7 +270,10 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "{field} needs the feature gate {gate}, which is off on this cluster",
         "Add {gate} to spec.configuration.developerConfiguration.featureGates of the KubeVirt "
         "object (on HyperConverged clusters through the HyperConverged object).",
-        (("owner", "; {owner} keeps it off, unless its annotation {annotation} says otherwise"),),
+        (
+            ("owner", "; {owner} keeps it off, unless its annotation {annotation} says otherwise"),
+            ("mistaken", "; {mistaken}, which is listed, is another gate and does not unlock it"),
+        ),
     ),
     Reason(
         "ClaimNotDeclared",
@@ -293,7 +306,8 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         (
             ("empty", "; the list is there but empty, which permits nothing"),
             ("near", "; permitted names close to it: {near}"),
-            ("owner", "; the list is kept in {owner}"),
+            ("only", "; only {only} {only:is} permitted"),
+            ("owner", _KEPT),
         ),
     ),
     Reason(
@@ -309,7 +323,10 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "A quota of the namespace would be exceeded",
         "quota {quota}: {key} needs {requested}, but {used} of {hard} are used",
         "Free some of it, raise {key} in the quota, or ask for less.",
-        (("overhead", "; {overhead} of the request are KubeVirt's own overhead"),),
+        (
+            ("helpers", "; containers that KubeVirt adds count too: {helpers}"),
+            ("overhead", "; {overhead} of the request are KubeVirt's own overhead"),
+        ),
     ),
     Reason(
         "LimitRangeExceeded",
@@ -404,10 +421,13 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "No node advertises the resource",
         'no node advertises "{resource}"',
         "Use the name exactly as the nodes advertise it; if it is right, look at the device "
-        "plugin on the nodes (passway drift).",
+        "plugin on the nodes (passway drift). KubeVirt's own serves permitted entries without "
+        "externalResourceProvider.",
         (
             ("near", "; nodes advertise {near}"),
+            ("near_free", " ({near_free})"),
             ("permitted", ", although it is permitted"),
+            ("external", _EXTERNAL),
         ),
     ),
     Reason(
@@ -418,6 +438,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "say --read deviceclasses.",
         (
             ("near", "; nodes advertise {near}"),
+            ("near_free", " ({near_free})"),
             ("device_class", "; the DeviceClass {device_class} provides it through claims"),
             ("state", "; whether a DeviceClass provides it is not known: deviceclasses {state}"),
         ),
@@ -428,6 +449,14 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         '"{resource}" is advertised by {nodes}, but none of its units is allocatable '
         "(capacity {capacity}, allocatable 0)",
         "Look at the device plugin on {nodes}: its devices are unhealthy, unbound or gone.",
+    ),
+    Reason(
+        "ResourceHasNoUnits",
+        "Nodes still name the resource, without any unit",
+        '{nodes} {nodes:has} "{resource}" with 0 units: the device plugin does not run there (any '
+        "more), or it found no device",
+        "Bring the device plugin back on {nodes}; a device that is passed through whole has to be "
+        "bound to vfio-pci before the plugin starts.",
     ),
     Reason(
         "ResourceExhausted",
@@ -490,6 +519,19 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "No single node has everything",
         "each need is met by some node, but no node meets all of them: {near_misses}",
         "Bring the needs together on one node, or ask for less.",
+        (("holders", "; in use there: {holders}"),),
+    ),
+    Reason(
+        "VolumeBoundElsewhere",
+        "A volume cannot be used on the suitable nodes",
+        "{nodes} {nodes:has} all else that the VM asks for, but the volume of "
+        'PersistentVolumeClaim "{claim}" can only be used on nodes with {where}',
+        "Clone the disk to where the devices are, use storage that is not bound to a place, or add "
+        "such a node where the volume is.",
+        (
+            ("there", "; {nodes} {nodes:has} {there}"),
+            ("free", "; there {free}"),
+        ),
     ),
     Reason(
         "NotEnoughPlaces",
@@ -575,9 +617,10 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "RequestHasManyDevices",
         "A request with several devices",
-        'the request "{request}" of {claim} may give several devices; KubeVirt takes exactly one '
-        "for each request",
+        "KubeVirt takes exactly one device for each entry of gpus and hostDevices, and the "
+        'request "{request}" of {claim} may give several',
         "Set its count to 1, and use one request for each device.",
+        (("count", ": it asks for {count:device}"),),
     ),
     # -- lifecycle --------------------------------------------------------------------------
     Reason(

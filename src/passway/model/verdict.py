@@ -101,18 +101,23 @@ class Free:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Holding:
-    """Who holds units on which node; `deletion` is set while its pod is being deleted."""
+    """Who holds units on which node; `deletion` is set while its pod is being deleted.
+
+    `resource` is told where the sentence is not about one resource alone.
+    """
 
     holder: Ref
     amount: Quantity
     node: str
     pod: str = ""
     deletion: str | None = None
+    resource: str = ""
 
     @override
     def __str__(self) -> str:
         pod = "pod " if self.holder.kind == "Pod" else ""
-        text = f"{pod}{self.holder} ({self.amount} on {self.node}"
+        amount = f"{self.amount} {self.resource}" if self.resource else str(self.amount)
+        text = f"{pod}{self.holder} ({amount} on {self.node}"
         if self.deletion:
             text += f", pod {self.pod} is being deleted since {self.deletion} and counts until then"
         return f"{text})"

@@ -20,8 +20,6 @@ from passway.cluster.records import HyperConverged, KubeVirt
 from passway.cluster.snapshot import Read, Snapshot
 from passway.kubevirt.configuration import configuration_of
 from passway.kubevirt.permitted import (
-    HYPERCONVERGED_V1,
-    HYPERCONVERGED_V1BETA1,
     KUBEVIRT,
     Permit,
     PermitKind,
@@ -29,6 +27,7 @@ from passway.kubevirt.permitted import (
     permits_in,
     permitted_of,
     read_permit,
+    spelling_of,
 )
 from passway.model import names
 from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound, Unavailable
@@ -222,7 +221,7 @@ def _of_kubevirt(found: KubeVirt) -> _Owner:
 
 def _of_hyperconverged(found: HyperConverged) -> _Owner:
     meta, version = found.metadata, found.api_version.rpartition("/")[2]
-    spelling = HYPERCONVERGED_V1 if version == "v1" else HYPERCONVERGED_V1BETA1
+    spelling = spelling_of(found)
     listing: Any = {"spec": found.spec or {}}
     for field in spelling.path:
         listing = listing.get(field) if isinstance(listing, dict) else None

@@ -6,7 +6,7 @@ rules that need no configuration still hold, and what hangs on feature gates is 
 of the instance type and the preference, which `references` applied before, is told here too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from passway.cluster import kinds, records
@@ -14,11 +14,12 @@ from passway.cluster.snapshot import Read
 from passway.kubevirt.admission import judge as judge_vmi
 from passway.kubevirt.admission import mutate_and_judge
 from passway.kubevirt.admission.cause import Cause
+from passway.kubevirt.configuration import developer_of
 from passway.kubevirt.gates import LISTABLE, MODELLED, STATES, Gates
 from passway.kubevirt.settings import Settings
 from passway.kubevirt.vmi import vmi_of
 from passway.model.names import nearest
-from passway.model.verdict import Issue, Severity, Stage
+from passway.model.verdict import Issue, Param, Severity, Stage
 from passway.preflight import release
 from passway.preflight.refusals import GATE_OFF, document_path, reason_of, sites
 from passway.preflight.stage import Question, state
@@ -28,6 +29,8 @@ FROM_ELSEWHERE: Final = frozenset({"MemoryMissing", "SecureBootNeedsSmm"})
 """Rules on what an instance type or a preference would bring that was not applied."""
 CONFIGURED: Final = {"MachineTypeUnsupported": "the allowed machine types"}
 """Rules that the configuration decides, beside the gates -> what could not be checked."""
+MISTAKEN: Final = {"HostDevices": "GPU"}
+"""Gate -> the gate that users list in its place."""
 _ALL_ON: Final = Settings(Gates(MODELLED, LISTABLE, frozenset()))
 _ALL_OFF: Final = Settings(Gates(MODELLED, frozenset(), frozenset(STATES)))
 
@@ -92,7 +95,15 @@ def _refused(
                 (),
                 **site.params,
                 **release.kept_off(question, site.params),
+                **_mistaken(question, site.params),
             )
+
+
+def _mistaken(question: Question, params: Mapping[str, Param]) -> dict[str, Param]:
+    """A gate on the list that is easily taken for the one that is off, and does not replace it."""
+    listed = developer_of(question.snapshot.kubevirt).feature_gates or ()
+    mistaken = MISTAKEN.get(str(params.get("gate")))
+    return {"mistaken": mistaken} if mistaken in listed else {}
 
 
 def _empty_list(question: Question) -> Iterator[Issue]:
@@ -102,7 +113,9 @@ def _empty_list(question: Question) -> Iterator[Issue]:
     empty = of_template and spec.plain("domain.devices.hostDevices") == []
     if empty and not question.settings.gates.on(gate):
         path = spec.vmi_field("domain.devices.hostDevices")
-        yield question.issue(STAGE, Severity.ERROR, GATE_OFF, path, gate=gate, field="hostDevices")
+        params: dict[str, Param] = {"gate": gate, "field": "hostDevices"}
+        params |= _mistaken(question, params)
+        yield question.issue(STAGE, Severity.ERROR, GATE_OFF, path, (), **params)
 
 
 def _undecided(question: Question, read: Read) -> Iterator[Issue]:

@@ -106,6 +106,7 @@ def _claim(question: Question, device: ClaimDevice, claim: ClaimReference) -> It
             device=device.name,
             claim=subject,
             request=device.request_name,
+            count=(request.devices or 0) if request else 0,
         )
 
 

@@ -12,11 +12,10 @@ from passway.cluster.amounts import HUGEPAGES, as_quantity, is_device
 from passway.cluster.records import Taint
 from passway.kubevirt.gates import gates_of
 from passway.kubevirt.node_rules import ARCHITECTURE, CPU_MANAGER, MACHINE
-from passway.model.verdict import Issue, NodeResult, Severity, Shortage, Some, Stage
-from passway.preflight import supply
+from passway.model.verdict import Issue, NodeResult, Severity, Shortage, Stage
+from passway.preflight import supply, volumes
 from passway.preflight.placement import demand_of, walk
 from passway.preflight.stage import Question
-from passway.preflight.volumes import claimed
 from passway.scheduler.filters import (
     AVOIDED,
     CORDON,
@@ -42,15 +41,20 @@ def judge(question: Question, nodes: tuple[NodeResult, ...]) -> Iterator[Issue]:
     if general:
         return
     kept_away = [node for node in nodes if STATES.issuperset(node.fails)]
+    bound = tuple(node.name for node in nodes if node.fails == (VOLUMES,))
     if kept_away:
         yield from _states(question, kept_away)
+    elif bound:
+        yield from volumes.elsewhere(question, bound)
     else:
+        closest = _closest(question, nodes)
         yield question.issue(
             STAGE,
             Severity.ERROR,
             "NoNodeHasAll",
             nodes=tuple(node.name for node in nodes),
-            near_misses=_near_misses(question, nodes),
+            near_misses=tuple(_shortage(question, node) for node in closest),
+            holders=supply.holders_on(question.snapshot, _taken(question, closest)),
         )
 
 
@@ -117,7 +121,7 @@ def _states(question: Question, nodes: list[NodeResult]) -> Iterator[Issue]:
             tainted,
             taints=tuple(sorted(taint.text() for taint in taints)),
             tolerations=_close_tolerations(question, taints),
-            free=_supply_on(question, tainted),
+            free=supply.devices_on(question.snapshot, question.pod.requests, tainted),
         )
 
 
@@ -136,22 +140,13 @@ def _close_tolerations(question: Question, taints: set[Taint]) -> tuple[str, ...
     )
 
 
-def _supply_on(question: Question, nodes: tuple[str, ...]) -> tuple[Some, ...]:
-    """Free units of every device asked for on these nodes."""
-    return tuple(
-        supply.free(question.snapshot, resource, nodes)
-        for resource in sorted(question.pod.requests)
-        if is_device(resource)
-    )
-
-
-def _near_misses(question: Question, nodes: tuple[NodeResult, ...]) -> tuple[Shortage, ...]:
+def _closest(question: Question, nodes: tuple[NodeResult, ...]) -> tuple[NodeResult, ...]:
     """The nodes that come closest, and those that have another of the wanted resources."""
     snapshot, demand = question.snapshot, demand_of(question)
     others = {
         name
         for resource in demand.requests
-        if is_device(resource) or resource.startswith(HUGEPAGES)
+        if _held(resource)
         for name in snapshot.advertisers.get(resource, ())
     }
     if demand.node_selector:
@@ -159,26 +154,45 @@ def _near_misses(question: Question, nodes: tuple[NodeResult, ...]) -> tuple[Sho
         others |= {name for name, node in snapshot.nodes.items() if not fails(matching, node, {})}
     rest = sorted(others - {node.name for node in nodes})
     walked = (*nodes, *walk(snapshot, demand, rest).nodes)
-    closest = sorted(walked, key=lambda node: (len(node.fails), node.name))[:NEAR_MISSES]
-    return tuple(_shortage(question, node) for node in closest)
+    return tuple(sorted(walked, key=lambda node: (len(node.fails), node.name))[:NEAR_MISSES])
+
+
+def _taken(question: Question, nodes: tuple[NodeResult, ...]) -> Iterator[tuple[str, str]]:
+    """(node, resource) where the node would have enough if nobody held any of it."""
+    for node in nodes:
+        allocatable = question.snapshot.nodes[node.name].allocatable
+        for resource, wanted in question.pod.requests.items():
+            lacks = _held(resource) and resource in node.fails
+            if lacks and allocatable.get(resource, 0) >= wanted:
+                yield node.name, resource
+
+
+def _held(resource: str) -> bool:
+    """Few pods hold such a resource, so that they can be named."""
+    return is_device(resource) or resource.startswith(HUGEPAGES)
 
 
 def _shortage(question: Question, node: NodeResult) -> Shortage:
-    snapshot = question.snapshot
     has = tuple(
-        f"{as_quantity(resource, snapshot.free(node.name, resource))} free {resource}"
+        f"{resource} ({_free(question, node.name, resource)})"
         for resource in sorted(question.pod.requests)
-        if resource not in node.fails and (is_device(resource) or resource.startswith(HUGEPAGES))
+        if resource not in node.fails and _held(resource)
     )
     return Shortage(node.name, has, tuple(_lack(question, node.name, fail) for fail in node.fails))
 
 
+def _free(question: Question, node: str, resource: str) -> str:
+    snapshot = question.snapshot
+    free = as_quantity(resource, max(snapshot.free(node, resource), 0))
+    of = as_quantity(resource, snapshot.nodes[node].allocatable.get(resource, 0))
+    return f"{free} free of {of}"
+
+
 def _lack(question: Question, node: str, criterion: str) -> str:
-    snapshot, wanted = question.snapshot, question.pod.requests.get(criterion)
+    wanted = question.pod.requests.get(criterion)
     if wanted is not None:
-        free = as_quantity(criterion, max(snapshot.free(node, criterion), 0))
-        of = as_quantity(criterion, snapshot.nodes[node].allocatable.get(criterion, 0))
-        return f"{criterion} ({free} free of {of}, {as_quantity(criterion, wanted)} needed)"
+        needed = as_quantity(criterion, wanted)
+        return f"{criterion} ({_free(question, node, criterion)}, {needed} needed)"
     if criterion == TAINTS:
         return f"taint {', '.join(taint.text() for taint in _taints(question, node))}"
     return _rule(question, criterion)
@@ -191,6 +205,6 @@ def _rule(question: Question, criterion: str) -> str:
     if criterion.startswith(AVOIDED):
         return f"no label {criterion.removeprefix(AVOIDED)}"
     if criterion == VOLUMES:
-        names = sorted(volume.claim_name or "" for volume in claimed(question))
+        names = sorted(volume.claim_name or "" for volume in volumes.claimed(question))
         return f"where its volumes can be used ({', '.join(names)})"
     return "the required node affinity" if criterion == NODE_AFFINITY else criterion

@@ -6,6 +6,7 @@ KubeVirt leaves it out of the request, though not out of the limit.
 Source: kubevirt pkg/virt-controller/services/renderresources.go (WithMemoryOverhead).
 """
 
+from passway.kubevirt.container import ALWAYS
 from passway.model.quantity import Quantity, quantity
 from passway.model.verdict import Param, Part
 from passway.preflight.stage import Question
@@ -22,3 +23,14 @@ def share(question: Question, *, of_request: bool, machines: int = 1) -> dict[st
     )
     total = sum((part.amount for part in parts), Quantity(0, "BinarySI"))
     return {"overhead": total, "parts": parts}
+
+
+def helpers(question: Question, *, of_request: bool, machines: int = 1) -> tuple[Part, ...]:
+    """What the containers beside the guest's, which run as long, ask of memory."""
+    launch = question.pod.launch
+    sidecars = [item for item in launch.init_containers if item.restart_policy == ALWAYS]
+    return tuple(
+        Part(item.name, amount * machines)
+        for item in (*launch.containers[1:], *sidecars)
+        if (amount := (item.requests if of_request else item.limits).get("memory"))
+    )

@@ -12,12 +12,14 @@ import msgspec
 
 from passway.cluster import kinds
 from passway.cluster.records import KubeVirtSpec
-from passway.kubevirt.permitted import permitted_of
+from passway.kubevirt.permitted import permitted_of, spelling_of
 from passway.model.names import nearest
-from passway.model.verdict import Issue, Ref, Severity, Stage
+from passway.model.verdict import Issue, Param, Ref, Severity, Stage
 from passway.preflight.stage import Question, state
 
 STAGE: Final = Stage.PERMISSION
+FEW: Final = 3
+"""So many permitted names are all told; of more, those that are close."""
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -45,6 +47,7 @@ def judge(question: Question) -> Iterator[Issue]:
         yield from _misplaced(question)
         return
     names = sorted({permit.resource_name for permit in permitted})
+    few = tuple(names) if len(names) <= FEW else ()
     for device in devices:
         if device.resource_name not in names:
             yield question.issue(
@@ -52,10 +55,12 @@ def judge(question: Question) -> Iterator[Issue]:
                 Severity.ERROR,
                 "DeviceNotPermitted",
                 f"{device.path}.deviceName",
+                (),
                 resource=device.resource_name,
-                near=nearest(device.resource_name, names),
+                near=() if few else nearest(device.resource_name, names),
+                only=few,
                 empty=0 if names else 1,
-                owner=_owner(question),
+                **_owner(question),
             )
 
 
@@ -75,9 +80,14 @@ def _misplaced(question: Question) -> Iterator[Issue]:
         )
 
 
-def _owner(question: Question) -> Ref | str:
-    """The HyperConverged object that renders the list, where there is one."""
+def _owner(question: Question) -> dict[str, Param]:
+    """The HyperConverged object that renders the list, where there is one, and how it spells it."""
     owner = question.snapshot.hyperconverged
     if owner is None:
-        return ""
-    return Ref("HyperConverged", owner.metadata.name, owner.metadata.namespace)
+        return {}
+    spelling = spelling_of(owner)
+    return {
+        "owner": Ref("HyperConverged", owner.metadata.name, owner.metadata.namespace),
+        "list": ".".join(spelling.path),
+        "selector": spelling.pci_selector,
+    }

@@ -134,4 +134,7 @@ def _overhead(question: Question, key: str) -> dict[str, Param]:
     if key not in MEMORY_KEYS:
         return {}
     of_request = key != "limits.memory"
-    return overhead.share(question, of_request=of_request, machines=question.replicas)
+    return {
+        **overhead.share(question, of_request=of_request, machines=question.replicas),
+        "helpers": overhead.helpers(question, of_request=of_request, machines=question.replicas),
+    }

@@ -1,8 +1,8 @@
 """Needs that no node can meet now, and what each of them is told as.
 
-A resource may be unknown to every node, known without a healthy unit, used up, or simply too
-small everywhere: four causes with four remedies, which the scheduler's "Insufficient" lumps
-together.
+A resource may be unknown to every node, known without any unit or without a healthy one, used up,
+or simply too small everywhere: five causes with five remedies, which the scheduler's "Insufficient"
+lumps together.
 """
 
 from collections.abc import Iterator
@@ -67,6 +67,8 @@ def _too_small(question: Question, resource: str) -> Issue:
 def _not_advertised(question: Question, resource: str) -> Issue:
     snapshot, path = question.snapshot, question.path_of(resource)
     near = nearest(resource, list(snapshot.devices())) if is_device(resource) else ()
+    # Of several it is not known which one was meant.
+    near_free = supply.free(snapshot, near[0]) if len(near) == 1 else ()
     read = snapshot.read(kinds.DEVICE_CLASSES)
     provider = _device_class(question, resource)
     if provider or not read.known:
@@ -77,10 +79,15 @@ def _not_advertised(question: Question, resource: str) -> Issue:
             path,
             resource=resource,
             near=near,
+            near_free=near_free,
             device_class=provider,
             state="" if provider else state(read),
         )
-    permitted = permitted_of(snapshot.kubevirt) or ()
+    permits = [
+        permit
+        for permit in permitted_of(snapshot.kubevirt) or ()
+        if permit.resource_name == resource
+    ]
     return question.issue(
         STAGE,
         Severity.ERROR,
@@ -88,7 +95,9 @@ def _not_advertised(question: Question, resource: str) -> Issue:
         path,
         resource=resource,
         near=near,
-        permitted=int(any(permit.resource_name == resource for permit in permitted)),
+        near_free=near_free,
+        permitted=len(permits),
+        external=int(bool(permits) and all(permit.external for permit in permits)),
     )
 
 
@@ -104,9 +113,18 @@ def _device_class(question: Question, resource: str) -> str:
 
 def _used_up(question: Question, resource: str) -> Iterator[Issue]:
     snapshot, path = question.snapshot, question.path_of(resource)
-    healthy, unhealthy = supply.healthy(snapshot, resource), supply.unhealthy(snapshot, resource)
+    healthy, idle = supply.healthy(snapshot, resource), supply.unhealthy(snapshot, resource)
+    # The kubelet keeps a resource with 0 units when its plugin has gone or registers without
+    # devices (kubernetes pkg/kubelet/cm/devicemanager, GetCapacity).
+    capacities = {node: snapshot.nodes[node].capacity.get(resource, 0) for node in idle}
+    unhealthy = tuple(node for node in idle if capacities[node])
+    without = tuple(node for node in idle if not capacities[node])
+    if without:
+        yield question.issue(
+            STAGE, Severity.ERROR, "ResourceHasNoUnits", path, without, resource=resource
+        )
     if unhealthy:
-        capacity = sum(snapshot.nodes[node].capacity.get(resource, 0) for node in unhealthy)
+        capacity = sum(capacities.values())
         yield question.issue(
             STAGE,
             Severity.ERROR,

@@ -6,9 +6,10 @@ advertise the resource, not with the cluster.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
-from passway.cluster.amounts import as_quantity
+from passway.cluster.amounts import as_quantity, is_device
 from passway.cluster.fold import FoldedPod
 from passway.cluster.snapshot import Snapshot
 from passway.model.verdict import Free, Holding, Ref, Some
@@ -63,6 +64,15 @@ def free(snapshot: Snapshot, resource: str, nodes: Iterable[str] | None = None) 
     )
 
 
+def devices_on(
+    snapshot: Snapshot, resources: Iterable[str], nodes: tuple[str, ...]
+) -> tuple[Some, ...]:
+    """Free units on these nodes of every one of the resources that is a device."""
+    return tuple(
+        free(snapshot, resource, nodes) for resource in sorted(resources) if is_device(resource)
+    )
+
+
 def holders(snapshot: Snapshot, resource: str) -> Some:
     """Who holds units of the resource: by node, then by holder."""
     told: list[Holding] = []
@@ -70,9 +80,24 @@ def holders(snapshot: Snapshot, resource: str) -> Some:
     for pod, amount in snapshot.holders(resource):
         total += 1
         if total <= TOLD:
-            units = as_quantity(resource, amount)
-            told.append(Holding(holder_of(pod), units, pod.node or "", pod.name, pod.deletion))
+            told.append(_holding(pod, resource, amount))
     return Some(tuple(told), total)
+
+
+def holders_on(snapshot: Snapshot, wants: Iterable[tuple[str, str]]) -> Some:
+    """Who holds units of a resource on a node, for each such (node, resource); both are told."""
+    told = [
+        replace(_holding(pod, resource, amount), resource=resource)
+        for node, resource in wants
+        for pod in snapshot.pods_on(node)
+        if (amount := dict(pod.requests).get(resource, 0))
+    ]
+    return Some(tuple(told[:TOLD]), len(told))
+
+
+def _holding(pod: FoldedPod, resource: str, amount: int) -> Holding:
+    units = as_quantity(resource, amount)
+    return Holding(holder_of(pod), units, pod.node or "", pod.name, pod.deletion)
 
 
 def holder_of(pod: FoldedPod) -> Ref:

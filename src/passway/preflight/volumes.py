@@ -12,25 +12,55 @@ from passway.cluster import kinds, records
 from passway.cluster.records import NodeSelector
 from passway.manifest.spec import Volume
 from passway.model.verdict import Issue, Ref, Severity, Stage
+from passway.preflight import supply
 from passway.preflight.stage import Question
+from passway.scheduler.selectors import matches_node
 
 STAGE: Final = Stage.SCHEDULING
 
 
 def bound_to(question: Question) -> tuple[NodeSelector, ...]:
     """The node affinities of the volumes that the VM's claims are bound to."""
-    return tuple(
-        affinity.required
-        for volume in claimed(question)
-        if (found := _volume(question, volume)) is not None
-        and (affinity := found.spec.node_affinity if found.spec else None) is not None
-        and affinity.required is not None
-    )
+    return tuple(selector for _, selector in _bound(question))
+
+
+def _bound(question: Question) -> Iterator[tuple[Volume, NodeSelector]]:
+    for volume in claimed(question):
+        found = _volume(question, volume)
+        affinity = found.spec.node_affinity if found and found.spec else None
+        if affinity is not None and affinity.required is not None:
+            yield volume, affinity.required
 
 
 def claimed(question: Question) -> tuple[Volume, ...]:
     """The VM's volumes that stand on a PersistentVolumeClaim."""
     return tuple(volume for volume in question.spec.volumes if volume.claim_name)
+
+
+def elsewhere(question: Question, nodes: tuple[str, ...]) -> Iterator[Issue]:
+    """The volumes that keep the VM away from nodes that have all else, each with its nodes."""
+    known = question.snapshot.nodes
+    for volume, selector in _bound(question):
+        away = tuple(name for name in nodes if not matches_node(selector, name, known[name].labels))
+        if not away:
+            continue
+        there = {
+            f"{key}={known[name].labels[key]}"
+            for name in away
+            for key in selector.labels()
+            if key in known[name].labels
+        }
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "VolumeBoundElsewhere",
+            volume.path,
+            away,
+            claim=_ref(question, volume),
+            where=selector.text(),
+            there=tuple(sorted(there)),
+            free=supply.devices_on(question.snapshot, question.pod.requests, away),
+        )
 
 
 def judge(question: Question) -> Iterator[Issue]:
@@ -48,7 +78,7 @@ def judge(question: Question) -> Iterator[Issue]:
 
 def _judge(question: Question, volume: Volume) -> Iterator[Issue]:
     claim = _claim(question, volume)
-    ref = Ref("PersistentVolumeClaim", volume.claim_name or "", question.spec.namespace)
+    ref = _ref(question, volume)
     if (
         claim is None
         and volume.source == "persistentVolumeClaim"
@@ -64,6 +94,10 @@ def _judge(question: Question, volume: Volume) -> Iterator[Issue]:
             claim=ref,
             exists=int(claim is not None),
         )
+
+
+def _ref(question: Question, volume: Volume) -> Ref:
+    return Ref("PersistentVolumeClaim", volume.claim_name or "", question.spec.namespace)
 
 
 def _claim(question: Question, volume: Volume) -> records.PersistentVolumeClaim | None:

@@ -94,6 +94,7 @@ def test_amounts_print_with_their_node_and_holder():
     holder = Ref("VirtualMachine", "vm", "lab")
     assert str(Free("n1", quantity(1), quantity(4))) == "1 free of 4 on n1"
     assert str(Holding(holder, quantity(2), "n1")) == "lab/vm (2 on n1)"
+    assert str(Holding(holder, quantity(2), "n1", resource="a.b/c")) == "lab/vm (2 a.b/c on n1)"
     deleted = Holding(holder, quantity(2), "n1", "virt-launcher-x", "2026-01-01T00:00:00Z")
     assert str(deleted) == (
         "lab/vm (2 on n1, pod virt-launcher-x is being deleted since 2026-01-01T00:00:00Z and "
