@@ -105,6 +105,8 @@ def test_claims_of_networks_together():
     lost = {"name": "o", "resourceClaim": {"claimName": "d", "requestName": "r"}}
     found = rules(given(interfaces, [CLAIM, half, lost], resourceClaims=LISTED), on)
     assert found == ["NetworkRequestNameMissing", "NetworkClaimNotListed"]
+    told = causes(given(interfaces[2:], [lost], resourceClaims=LISTED), on)
+    assert told[0].sites[0].params == {"network": "o", "claim": "d"}
     without = given([], [CLAIM], resourceClaims=LISTED)
     assert rules(without, on) == ["NetworkWithoutInterface"]
 
@@ -169,6 +171,9 @@ def test_a_name_with_a_dot():
         ([{"port": 80, "name": "9"}], ["PortNameMalformed"]),
         ([{"port": 0}], ["PortMissing"]),
         ([{"port": -1}], ["PortOutOfRange"]),
+        ([{"port": 65535}], []),
+        ([{"port": 65536}], []),  # KubeVirt counts one too many
+        ([{"port": 70000}], ["PortOutOfRange"]),
         ([{"port": 80, "protocol": "ICMP"}], ["PortProtocolUnknown"]),
     ],
 )

@@ -44,6 +44,7 @@ def with_volume(source, **rest):
         ({"io": "io_uring"}, ["DiskModeUnsupported"]),
         ({"errorPolicy": ""}, ["DiskModeUnsupported"]),
         ({"bootOrder": 1}, []),
+        ({"bootOrder": 2}, []),
         ({"bootOrder": 0}, ["BootOrderZero"]),
         ({"lun": {}}, ["LunNeedsClaim"]),
         ({"blockSize": {"custom": {"logical": 512, "physical": 4096}}}, []),
