@@ -133,6 +133,7 @@ def test_a_device_of_a_claim_counts_as_well():
     ("requests", "limits", "adds"),
     [
         ({"cpu": "2", "memory": "1Gi"}, {"cpu": "2", "memory": "1Gi"}, True),
+        ({"cpu": "2", "memory": "1024Mi"}, {"cpu": "2", "memory": "1Gi"}, True),
         ({}, {"cpu": "2", "memory": "1Gi"}, True),
         ({"cpu": "2"}, {"cpu": "2000m", "memory": "1024Mi"}, True),
         ({"cpu": "1", "memory": "1Gi"}, {"cpu": "2", "memory": "1Gi"}, False),
