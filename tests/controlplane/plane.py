@@ -239,7 +239,7 @@ class Plane:
         kept = self._connection is not None
         try:
             response, read = self._exchange(method, path, text, {**sent, **(headers or {})})
-        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
             if not kept:
                 raise
             # The server closed a connection that was idle for long; nothing was asked yet.
