@@ -263,6 +263,19 @@ def test_quota_counts_every_replica():
     assert issue(verdict, "QuotaExceeded").params["requested"].value == 3
 
 
+@pytest.mark.parametrize(
+    ("options", "state"),
+    [
+        ({"unread": [kinds.KUBEVIRTS]}, "were not read"),
+        ({"forbidden": [kinds.KUBEVIRTS]}, "may not be listed"),
+    ],
+)
+def test_a_kubevirt_object_that_was_not_read_is_told_in_a_sentence(options, state):
+    assert words(ask(vm(gpus=[GPU]), NODE, **options), "KubeVirtUnreadable") == (
+        f"KubeVirt objects {state}, so whether the devices are permitted could not be checked"
+    )
+
+
 def test_a_memory_quota_of_the_guests_size_does_not_fit():
     verdict = ask(
         vm(gpus=[GPU], memory={"guest": "24Gi"}, cpu={"cores": 8}), kubevirt(), NODE,

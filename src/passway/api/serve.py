@@ -21,7 +21,7 @@ import click
 import uvicorn
 from fastapi import FastAPI
 
-from passway.api.app import create_app
+from passway.api.app import create_app, utc_now
 from passway.api.identity import DEMO, Credential, Tokens
 from passway.api.token_file import read_tokens, readable_by_others
 from passway.cluster import kinds
@@ -31,6 +31,7 @@ from passway.kube.memory import MemoryCluster
 from passway.model.errors import InvalidInput, NotSynced
 from passway.model.override import override
 from passway.sample.cluster import sample_objects
+from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 
 HEADER_BYTES: Final = 16 * 1024
@@ -85,8 +86,10 @@ def serve(
     )
     tokens = Tokens(DEMO if token_file is None else _read(token_file))
     cluster = _sample() if demo else _live(kubeconfig or "", context or "")
+    # The sample is of a moment of its own; what lives is judged at the time of the question.
+    mirror = Mirror(cluster, now=None if demo else utc_now)
     with listen(host, port) as listener:
-        server = Server(create_app(cluster, tokens), access_log=access_log)
+        server = Server(create_app(cluster, tokens, mirror=mirror), access_log=access_log)
         server.run(sockets=[listener])
     if server.failure is not None:
         raise server.failure

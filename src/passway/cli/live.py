@@ -4,6 +4,7 @@ Owns the way from options to a connection. What cannot be read is unread or forb
 snapshot, like anywhere else; what is written goes to the API server, guarded as the service does.
 """
 
+import logging
 from datetime import UTC, datetime
 
 from passway.cli.loop import opened, run
@@ -20,8 +21,10 @@ from passway.service.mirror import Mirror
 def open_cluster(source: Source) -> Backend:
     """Connects, reads every kind once, and answers from that; raises PasswayError."""
     config = configuration(source)
+    # What may not be read is told where an answer depends on it, not kind by kind.
+    logging.getLogger("passway.mirror").addHandler(logging.NullHandler())
     cluster = opened(KubeCluster(config, timeout_s=source.timeout_s))
-    mirror = Mirror(cluster)
+    mirror = Mirror(cluster, now=_now)
     run(mirror.read())
     return ClusterBackend(cluster, mirror, MemoryAudit(), config.user or "kubeconfig", _now)
 

@@ -218,7 +218,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "KubeVirtUnreadable",
         "The KubeVirt object could not be read",
-        "the KubeVirt object is {state}, so {what} could not be checked",
+        "KubeVirt objects {state}, so {what} could not be checked",
         "Grant `get` and `list` on kubevirts.kubevirt.io, or add the object to the dump "
         "(kubectl get kubevirts -A -o json).",
     ),

@@ -33,7 +33,8 @@ _log = logging.getLogger("passway.mirror")
 class Mirror:
     """`async with Mirror(cluster) as mirror:` until its end; `snapshot()` from any use case.
 
-    `relist_s`: after how long a kind that could not be listed is tried again.
+    `relist_s`: after how long a kind that could not be listed is tried again. `now` gives the time
+    (RFC 3339, UTC) that ages are judged at; without it, it is the newest time in the objects.
     """
 
     def __init__(
@@ -42,11 +43,13 @@ class Mirror:
         *,
         relist_s: float = RELIST_S,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        now: Callable[[], str] | None = None,
     ) -> None:
         self._cluster = cluster
         self._state = ClusterState()
         self._relist_s = relist_s
         self._sleep = sleep
+        self._now = now
         self._listed: set[str] = set()
         self._ready = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -88,7 +91,7 @@ class Mirror:
         """The cluster as of now; raises NotSynced until every kind was listed once."""
         if not self._ready.is_set():
             raise self._unsynced()
-        return self._state.snapshot(self._state.newest)
+        return self._state.snapshot(self._now() if self._now else self._state.newest)
 
     def apply(self, obj: dict[str, Any]) -> None:
         """An object that a write of ours returned, ahead of its watch event."""

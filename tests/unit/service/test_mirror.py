@@ -341,3 +341,15 @@ async def test_reading_once_with_few_rights():
     await mirror.read()
     snapshot = mirror.snapshot()
     assert (len(snapshot.nodes), snapshot.read(kinds.PODS)) == (5, "forbidden")
+
+
+LATER = "2026-06-12T09:30:00Z"
+
+
+async def test_ages_are_judged_at_the_given_time_else_at_the_newest_there_is():
+    item = node("a")
+    item["metadata"]["creationTimestamp"] = "2026-06-01T08:00:00Z"
+    for given, at in (({}, "2026-06-01T08:00:00Z"), ({"now": lambda: LATER}, LATER)):
+        mirror = Mirror(MemoryCluster([item]), **given)
+        await mirror.read()
+        assert mirror.snapshot().at == at
