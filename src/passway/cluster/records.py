@@ -264,6 +264,7 @@ class LimitRangeItem(Record, frozen=True):
     min: Amounts | None = None
     default: Amounts | None = None
     default_request: Amounts | None = None
+    max_limit_request_ratio: Amounts | None = None
 
 
 class LimitRangeSpec(Record, frozen=True):

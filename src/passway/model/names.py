@@ -48,6 +48,14 @@ def dns_subdomain(text: str) -> str:
     return text
 
 
+def is_label(key: str, value: str) -> bool:
+    """Whether a node could have this label."""
+    domain, slash, name = key.rpartition("/")
+    if slash and (len(domain) > SUBDOMAIN_LENGTH or not _SUBDOMAIN.fullmatch(domain)):
+        return False
+    return bool(_QUALIFIED.fullmatch(name)) and (not value or bool(_QUALIFIED.fullmatch(value)))
+
+
 def resource_name(text: str) -> str:
     """An extended resource name `vendor.com/name`, as device plugins advertise it."""
     domain, slash, name = text.partition("/")

@@ -338,6 +338,13 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         (("overhead", ", of which {overhead} are KubeVirt's own overhead"),),
     ),
     Reason(
+        "LimitRangeRatio",
+        "A limit range of the namespace wants limits closer to requests",
+        "limit range {limit_range}: the limit of {resource} for a {kind} may be {bound} times its "
+        "request, but {container} would have a limit of {limit} and a request of {request}",
+        "Change the limit range, or give the VM requests and limits of that resource itself.",
+    ),
+    Reason(
         "QuotaKeyWithoutEffect",
         "A quota key that caps nothing",
         "quota {quota} has the key {key}, which Kubernetes ignores for extended resources",
@@ -586,6 +593,22 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "the CPU request that KubeVirt calculates from cpuAllocationRatio is too small to write, "
         "so it creates no launcher",
         "Set resources.requests.cpu in the VM, or lower cpuAllocationRatio in the KubeVirt object.",
+    ),
+    Reason(
+        "LauncherPagesPartial",
+        "The launcher asks for a part of a huge page",
+        "KubeVirt asks for {requested} of {resource}, which is no whole number of pages, so the "
+        "API server refuses the launcher",
+        "Use guest memory that is a multiple of the page size, also after memoryOvercommit of the "
+        "KubeVirt object divided it; or set domain.resources.requests.memory to such an amount.",
+    ),
+    Reason(
+        "LauncherLabelInvalid",
+        "The launcher selects nodes by what is no label",
+        'the launcher would select nodes by the label "{label}", which no node can have, so the '
+        "API server refuses it",
+        "Correct the name that it is made of: the CPU model, a CPU feature, the machine type or "
+        "the nodeSelector of the VM.",
     ),
     Reason(
         "NetworkBindingUnknown",

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from passway.cluster import kinds, records
+from passway.cluster.amounts import HUGEPAGES
 from passway.kubevirt.permitted import permitted_of
 from passway.manifest.spec import ClaimReference
 from passway.model.devices import ClaimDevice
-from passway.model.quantity import quantity
+from passway.model.names import is_label
+from passway.model.quantity import parse_quantity, quantity
 from passway.model.verdict import Issue, Ref, Severity, Stage
 from passway.preflight.stage import Question, state
 
@@ -31,6 +33,7 @@ MIG: Final = "nvidia.com/mig-"
 def judge(question: Question) -> Iterator[Issue]:
     """The issues of this stage."""
     yield from _refusals(question)
+    yield from _invalid(question)
     yield from _counts(question)
     yield from _plugins(question)
     declared = {claim.name: claim for claim in reversed(question.spec.claims)}
@@ -55,6 +58,26 @@ def _refusals(question: Question) -> Iterator[Issue]:
                 yield question.issue(
                     STAGE, Severity.UNKNOWN, "KubeVirtUnreadable", state=state(read), what=what
                 )
+
+
+def _invalid(question: Question) -> Iterator[Issue]:
+    """What the API server refuses in the pod that KubeVirt renders (pkg/apis/core/validation)."""
+    launch = question.pod.launch
+    for resource, amount in sorted(launch.containers[0].requests.items()):
+        if resource.startswith(HUGEPAGES):
+            size = parse_quantity(resource.removeprefix(HUGEPAGES))
+            if amount.nanos % size.nanos:
+                path = question.spec.vmi_field("domain.memory.hugepages")
+                yield question.issue(
+                    STAGE, Severity.ERROR, "LauncherPagesPartial", path,
+                    resource=resource, requested=amount,
+                )  # fmt: skip
+    for key, value in sorted(launch.node_selector.items()):
+        if not is_label(key, value):
+            path = question.spec.vmi_field("domain.cpu")
+            yield question.issue(
+                STAGE, Severity.ERROR, "LauncherLabelInvalid", path, label=f"{key}={value}"
+            )
 
 
 def _counts(question: Question) -> Iterator[Issue]:

@@ -1,8 +1,9 @@
 """Stage 3 too: LimitRanges of the namespace, judged on the launcher's containers.
 
 They refuse pods, not VMs, so nobody hears of them before the launcher is created: a maximum below
-the guest's memory, a minimum above what a helper container asks for, or a default limit that
-KubeVirt's compute container gets and that is less than it requests. Source: Kubernetes
+the guest's memory, a minimum above what a helper container asks for, a default limit that
+KubeVirt's compute container gets and that is less than it requests, or a limit that is too many
+times the request. Source: Kubernetes
 plugin/pkg/admission/limitranger, v1.34.
 """
 
@@ -54,6 +55,8 @@ def judge(question: Question) -> Iterator[Issue]:
             broken = [part for part in parts if _breaks(rule, resource, bound, part)]
             if broken:
                 yield _issue(question, name, item, rule, resource, bound, broken)
+        for resource, ratio in sorted(parse(item.max_limit_request_ratio).items()):
+            yield from _ratio(question, name, item, resource, ratio, parts)
 
 
 def _bounds(item: LimitRangeItem) -> Iterator[tuple[str, str, int]]:
@@ -64,7 +67,7 @@ def _bounds(item: LimitRangeItem) -> Iterator[tuple[str, str, int]]:
             yield rule, resource, bound
     if item.type == CONTAINER:
         for resource, bound in sorted(parse(item.default).items()):
-            if resource not in highest:
+            if bound != highest.get(resource):
                 yield "default limit", resource, bound
 
 
@@ -79,6 +82,39 @@ def _breaks(rule: str, resource: str, bound: int, part: _Part) -> bool:
             return limit == bound and (request or 0) > bound
 
 
+def _ratio(
+    question: Question,
+    name: str,
+    item: LimitRangeItem,
+    resource: str,
+    ratio: int,
+    parts: tuple[_Part, ...],
+) -> Iterator[Issue]:
+    """The first part whose limit is too many times its request, or that lacks one of the two."""
+    for part in parts:
+        request, limit = part.requests.get(resource, 0), part.limits.get(resource, 0)
+        if not request or not limit or limit * NANOS > ratio * request:
+            shown = _format(resource)
+            yield question.issue(
+                STAGE,
+                Severity.ERROR,
+                "LimitRangeRatio",
+                question.path_of(resource),
+                limit_range=name,
+                resource=resource,
+                kind=item.type,
+                container=part.name,
+                bound=Quantity(ratio, "DecimalSI"),
+                request=Quantity(request, shown) if request else "none",
+                limit=Quantity(limit, shown) if limit else "none",
+            )
+            return
+
+
+def _format(resource: str) -> Format:
+    return "BinarySI" if resource == MEMORY or resource.startswith(HUGEPAGES) else "DecimalSI"
+
+
 def _issue(
     question: Question,
     name: str,
@@ -90,9 +126,7 @@ def _issue(
 ) -> Issue:
     amounts = [_telling(rule, resource, part) for part in broken]
     amount = min(amounts) if rule == "minimum" else max(amounts)
-    shown: Format = (
-        "BinarySI" if resource == MEMORY or resource.startswith(HUGEPAGES) else "DecimalSI"
-    )
+    shown = _format(resource)
     return question.issue(
         STAGE,
         Severity.ERROR,

@@ -27,7 +27,15 @@ GATE: Final = "ExternalNetResourceInjection"
 
 
 def functions(spec: MachineSpec, snapshot: Snapshot) -> dict[str, int]:
-    """The virtual functions that the launcher needs: resource -> count, one a network."""
+    """The virtual functions that the launcher asks for: resource -> count, one a network.
+
+    None where KubeVirt leaves that to the injector and the injector is not there.
+    """
+    return {} if _injector_missing(snapshot) else needed(spec, snapshot)
+
+
+def needed(spec: MachineSpec, snapshot: Snapshot) -> dict[str, int]:
+    """The virtual functions that the machine's networks need, whoever asks for them."""
     wanted: dict[str, int] = {}
     for interface in spec.interfaces:
         pool = pool_of(_attachment(interface, spec, snapshot))
@@ -153,16 +161,13 @@ def _supply(question: Question, interface: Interface, subject: Ref, pool: str) -
 
 def _injector(question: Question, interfaces: list[Interface]) -> Iterator[Issue]:
     snapshot = question.snapshot
-    pools = sorted(functions(question.spec, snapshot))
+    pools = sorted(needed(question.spec, snapshot))
     if not pools or not gates_of(snapshot.kubevirt).on(GATE):
         return
     yield from question.unread(
         STAGE, kinds.MUTATING_WEBHOOKS, "whether network-resources-injector is installed"
     )
-    hooks = snapshot.all(kinds.MUTATING_WEBHOOKS, records.MutatingWebhookConfiguration)
-    named = [name for _, name in hooks]
-    named += [hook.name for entry in hooks.values() for hook in entry.webhooks or ()]
-    if snapshot.read(kinds.MUTATING_WEBHOOKS).known and not any(INJECTOR in name for name in named):
+    if _injector_missing(snapshot):
         yield question.issue(
             STAGE,
             Severity.ERROR,
@@ -170,3 +175,15 @@ def _injector(question: Question, interfaces: list[Interface]) -> Iterator[Issue
             interfaces[0].attachment_path,
             resource=tuple(pools),
         )
+
+
+def _injector_missing(snapshot: Snapshot) -> bool:
+    """It is known not to be there, and KubeVirt leaves the functions to it."""
+    if not gates_of(snapshot.kubevirt).on(GATE):
+        return False
+    if not snapshot.read(kinds.MUTATING_WEBHOOKS).known:
+        return False
+    hooks = snapshot.all(kinds.MUTATING_WEBHOOKS, records.MutatingWebhookConfiguration)
+    named = [name for _, name in hooks]
+    named += [hook.name for entry in hooks.values() for hook in entry.webhooks or ()]
+    return not any(INJECTOR in name for name in named)

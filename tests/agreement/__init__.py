@@ -1,0 +1,1 @@
+"""Passway against the real KubeVirt and the real scheduler, on clusters that a generator makes."""
