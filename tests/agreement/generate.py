@@ -32,6 +32,41 @@ THEMES: Final = {
 }  # fmt: skip
 
 
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+TOLERATIONS: Final = (
+    {"operator": "Exists", "value": "x"},
+    {"operator": "Equal", "value": "x"},
+    {"key": "a b", "operator": "Exists"},
+    {"key": "a", "operator": "Near", "value": "x"},
+    {"key": "a", "operator": "Exists", "effect": "Never"},
+    {"key": "a", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 5},
+    {"key": "a", "operator": "Equal", "value": "not a label"},
+)
+"""What no pod may have."""
+AFFINITIES: Final = (
+    {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}},
+    {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "a", "operator": "In"}]}]}}},
+    {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "a b", "operator": "Exists"}]}]}}},
+    {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["x", "y"]}]}]}}},
+    {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [
+        {"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["x"]}]}]}}},
+    {"podAntiAffinity": {REQUIRED: [{"labelSelector": {}, "topologyKey": ""}]}},
+    {"podAffinity": {REQUIRED: [{"labelSelector": {"matchExpressions": [
+        {"key": "a", "operator": "Exists", "values": ["x"]}]}, "topologyKey": HOSTNAME}]}},
+    {"podAffinity": {REQUIRED: [{"namespaces": ["Not A Name"], "topologyKey": HOSTNAME}]}},
+)  # fmt: skip
+_RULE: Final = {"topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 1}
+SPREADS: Final = (
+    [{**_RULE, "maxSkew": 0}], [{**_RULE, "topologyKey": ""}],
+    [{**_RULE, "whenUnsatisfiable": "Sometimes"}], [_RULE, _RULE],
+    [{**_RULE, "minDomains": 0}], [{**_RULE, "nodeTaintsPolicy": "Maybe"}],
+    [{**_RULE, "labelSelector": {"matchLabels": {"a b": "c"}}}],
+)  # fmt: skip
+
+
 class Draft:
     """A scenario in the making."""
 
@@ -469,7 +504,9 @@ def _admission(draft: Draft) -> None:
         lambda: devices.setdefault("gpus", []).append({"name": "nothing"}),
         lambda: devices.setdefault("gpus", []).append(
             {"name": "both", "deviceName": A10, "claimName": "c", "requestName": "r"}),
-        lambda: spec.update(tolerations=[{"operator": "Exists", "value": "x"}]),
+        lambda: spec.update(tolerations=[draft.rng.choice(TOLERATIONS)]),
+        lambda: spec.update(affinity=draft.rng.choice(AFFINITIES)),
+        lambda: spec.update(topologySpreadConstraints=draft.rng.choice(SPREADS)),
         lambda: spec.update(nodeSelector={"bad key!": "x"}),
         lambda: spec.update(terminationGracePeriodSeconds=-1),
         lambda: spec.update(evictionStrategy="Sometimes"),

@@ -5,7 +5,7 @@ from tests.builders import GPU, ask, kubevirt, node, obj, pci, reasons, vm
 
 from passway.cluster import kinds
 from passway.model.reasons import render
-from passway.model.verdict import Fits, Severity
+from passway.model.verdict import Fits, Severity, Stage
 
 NODE = node("a", {GPU: 8, "nvidia.com/gpu": 8, "nvidia.com/mig-1g.5gb": 7})
 
@@ -146,3 +146,34 @@ def test_a_claim_that_the_vm_does_not_list_is_refused_by_admission_alone():
     made["spec"]["template"]["spec"]["resourceClaims"][0]["name"] = "other"
     found = reasons(ask(made, kubevirt(), NODE, claim({"name": "x"})))
     assert found == ["ClaimNotDeclared", "ClaimsNotJudged"]
+
+
+PAGES = {"guest": "4Gi", "hugepages": {"pageSize": "2Mi"}}
+ROOMY = node("a", {GPU: 1}, hugepages_2Mi="64Gi")
+
+
+def test_a_guest_that_is_overcommitted_to_a_part_of_a_page():
+    """4Gi / 150 % is no multiple of 2Mi: the API server does not take the launcher."""
+    made = kubevirt(developer={"memoryOvercommit": 150})
+    verdict = ask(vm(memory=PAGES), made, ROOMY)
+    assert reasons(verdict) == ["LauncherPagesPartial"]
+    assert "2863311530 of hugepages-2Mi" in render(issue(verdict, "LauncherPagesPartial")).message
+    assert reasons(ask(vm(memory=PAGES), kubevirt(), ROOMY)) == []
+
+
+def test_a_label_that_no_node_can_have():
+    verdict = ask(vm(cpu={"cores": 1, "model": "no such model"}), kubevirt(), ROOMY)
+    assert issue(verdict, "LauncherLabelInvalid").severity is Severity.ERROR
+
+
+def test_a_toleration_that_the_api_server_refuses_in_the_launcher():
+    made = vm(tolerations=[{"operator": "Exists", "value": "x"}])
+    verdict = ask(made, kubevirt(), ROOMY)
+    assert reasons(verdict) == ["RuleValuesDiffer"]
+    assert issue(verdict, "RuleValuesDiffer").path.endswith(".tolerations[0].value")
+
+
+def test_admission_refuses_a_constraint_itself():
+    rule = {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 0}
+    verdict = ask(vm(topologySpreadConstraints=[rule]), kubevirt(), ROOMY)
+    assert issue(verdict, "RuleNumberTooSmall").stage is Stage.ADMISSION

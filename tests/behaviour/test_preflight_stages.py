@@ -612,6 +612,29 @@ def test_a_limit_range_on_memory_says_what_the_overhead_is_made_of(items, resour
     assert ("KubeVirt's own overhead" in render(found).message) is told
 
 
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"default": {"cpu": "2"}, "defaultRequest": {"cpu": "100m"},
+          "maxLimitRequestRatio": {"cpu": "4"}}, "a limit of 2 and a request of 200m"),
+        ({"maxLimitRequestRatio": {"cpu": "4"}}, "a limit of none and a request of 200m"),
+        ({"maxLimitRequestRatio": {"memory": "10"}, "default": {"memory": "9Gi"}}, None),
+    ],
+)  # fmt: skip
+def test_a_limit_range_on_the_ratio_of_limit_to_request(item, expected):
+    verdict = ask(vm(), kubevirt(), NODE, limit_range({"type": "Container", **item}))
+    assert ("LimitRangeRatio" in reasons(verdict)) is bool(expected)
+    if expected:
+        assert expected in words(verdict, "LimitRangeRatio")
+
+
+def test_a_default_limit_below_the_request_and_below_a_maximum():
+    item = {"type": "Container", "max": {"memory": "800Gi"}, "default": {"memory": "512Mi"}}
+    assert "the default limit of memory" in words(
+        ask(vm(), kubevirt(), NODE, limit_range(item)), "LimitRangeExceeded"
+    )
+
+
 def test_a_limit_range_is_told_where_the_vm_asks():
     item = limited(max={"memory": "2Gi"})
     found = issue(ask(vm(), kubevirt(), NODE, limit_range(item)), "LimitRangeExceeded")

@@ -480,4 +480,78 @@ _MACHINE: Final = (
     ),
 )
 
-ADMISSION: Final = (*_DEVICES, *_CPU_AND_MEMORY, *_NETWORKS, *_STORAGE, *_MACHINE)
+_PLACEMENT: Final = (
+    Reason(
+        "RuleFieldEmpty",
+        "A placement rule without a field it needs",
+        "{field} of the placement rule must not be empty",
+        "Give it a value, or remove the rule.",
+    ),
+    Reason(
+        "RuleNumberTooSmall",
+        "A number of a spread constraint is too small",
+        "{field} is {value}, but must be 1 or more",
+        "Use 1 or more.",
+    ),
+    Reason(
+        "RuleDomainsIdle",
+        "A spread constraint that counts domains and never refuses",
+        "minDomains goes with whenUnsatisfiable: DoNotSchedule only",
+        "Remove minDomains, or use DoNotSchedule.",
+    ),
+    Reason(
+        "RuleRepeated",
+        "Two spread constraints for the same key",
+        "there are two constraints for {key} with {action}",
+        "Make one of the two.",
+    ),
+    Reason(
+        "RuleChoiceUnknown",
+        "A word that Kubernetes does not know here",
+        '{field} is "{value}", but must be one of {known}',
+        "Use one of {known}.",
+    ),
+    Reason(
+        "RuleKeyInvalid",
+        "What is no label stands where a label is meant",
+        '"{key}" can be no label of a node or pod',
+        "Use at most 63 letters, digits, '-', '_' and '.', and for keys a domain and a slash "
+        "before them if need be.",
+    ),
+    Reason(
+        "RuleKeyNeeded",
+        "A toleration without a key",
+        "a toleration without a key tolerates everything, and so goes with the operator Exists, "
+        "not with {operator}",
+        "Give it the key of the taint, or the operator Exists.",
+    ),
+    Reason(
+        "RuleValuesDiffer",
+        "An operator with the wrong number of values",
+        "the operator {operator} takes {wanted}",
+        "Correct the values, or use another operator.",
+    ),
+    Reason(
+        "RuleNameInvalid",
+        "A name that no namespace or node can have",
+        '"{name}" is no name of an object',
+        "Correct the name.",
+    ),
+    Reason(
+        "RuleWeightInvalid",
+        "A weight out of range",
+        "the weight is {value}, but must be from 1 to 100",
+        "Use a weight from 1 to 100.",
+    ),
+    Reason(
+        "RuleSecondsIdle",
+        "A toleration with seconds and without NoExecute",
+        "tolerationSeconds goes with the effect NoExecute only",
+        "Remove tolerationSeconds, or use the effect NoExecute.",
+        (("effect", ' (the effect is "{effect}")'),),
+    ),
+)
+
+ADMISSION: Final = (
+    *_DEVICES, *_CPU_AND_MEMORY, *_NETWORKS, *_STORAGE, *_MACHINE, *_PLACEMENT,
+)  # fmt: skip

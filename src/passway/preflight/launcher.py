@@ -13,6 +13,10 @@ from typing import Final
 
 from passway.cluster import kinds, records
 from passway.cluster.amounts import HUGEPAGES
+from passway.kubevirt import placement_rules
+from passway.kubevirt.admission import memory
+from passway.kubevirt.admission.subject import subject_of
+from passway.kubevirt.fields import mapping
 from passway.kubevirt.permitted import permitted_of
 from passway.manifest.spec import ClaimReference
 from passway.model.devices import ClaimDevice
@@ -62,22 +66,32 @@ def _refusals(question: Question) -> Iterator[Issue]:
 
 def _invalid(question: Question) -> Iterator[Issue]:
     """What the API server refuses in the pod that KubeVirt renders (pkg/apis/core/validation)."""
-    launch = question.pod.launch
-    for resource, amount in sorted(launch.containers[0].requests.items()):
-        if resource.startswith(HUGEPAGES):
-            size = parse_quantity(resource.removeprefix(HUGEPAGES))
-            if amount.nanos % size.nanos:
-                path = question.spec.vmi_field("domain.memory.hugepages")
-                yield question.issue(
-                    STAGE, Severity.ERROR, "LauncherPagesPartial", path,
-                    resource=resource, requested=amount,
-                )  # fmt: skip
+    launch, field = question.pod.launch, question.spec.vmi_field
+    yield from _pages(question)
     for key, value in sorted(launch.node_selector.items()):
         if not is_label(key, value):
-            path = question.spec.vmi_field("domain.cpu")
             yield question.issue(
-                STAGE, Severity.ERROR, "LauncherLabelInvalid", path, label=f"{key}={value}"
+                STAGE, Severity.ERROR, "LauncherLabelInvalid", label=f"{key}={value}"
             )
+    for fault in placement_rules.left_to_the_pod(mapping(question.mutated.vmi, "spec")):
+        path = field(fault.path)
+        yield question.issue(STAGE, Severity.ERROR, fault.rule, path, (), **fault.params)
+
+
+def _pages(question: Question) -> Iterator[Issue]:
+    """Parts of huge pages; where admission refuses the VM for its pages, that is enough."""
+    amounts = question.pod.launch.containers[0].requests
+    wanted = {name: amount for name, amount in amounts.items() if name.startswith(HUGEPAGES)}
+    subject = subject_of(question.mutated.vmi, question.settings) if wanted else None
+    if subject is None or any(memory.hugepages(subject)):
+        return
+    for resource, amount in sorted(wanted.items()):
+        if amount.nanos % parse_quantity(resource.removeprefix(HUGEPAGES)).nanos:
+            path = question.spec.vmi_field("domain.memory.hugepages")
+            yield question.issue(
+                STAGE, Severity.ERROR, "LauncherPagesPartial", path,
+                resource=resource, requested=amount,
+            )  # fmt: skip
 
 
 def _counts(question: Question) -> Iterator[Issue]:

@@ -10,6 +10,7 @@ from tests.builders import (
     VF,
     attachment,
     cluster,
+    injector,
     instancetype,
     kubevirt,
     pci,
@@ -67,8 +68,13 @@ def test_claims_stand_in_the_pod_and_its_container():
 
 
 def test_functions_of_networks_are_requested():
-    found = rendered(vm(sriov=["fast"]), cluster(kubevirt(), attachment("fast")))
+    found = rendered(vm(sriov=["fast"]), cluster(kubevirt(), attachment("fast"), injector()))
     assert (found.requests[VF], found.error) == ("1", None)
+
+
+def test_without_the_injector_nobody_asks_for_functions():
+    found = rendered(vm(sriov=["fast"]), cluster(kubevirt(), attachment("fast")))
+    assert VF not in found.requests
 
 
 def test_every_refusal_has_words():

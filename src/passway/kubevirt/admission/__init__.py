@@ -19,6 +19,7 @@ from passway.kubevirt.admission import (
     machine,
     memory,
     networks,
+    placement,
     schema,
     volumes,
 )
@@ -62,6 +63,9 @@ MACHINE_RULES: Final[tuple[Rule, ...]] = (
     cpu.hotplug,
     machine.start_strategy,
     cpu.realtime,
+    placement.affinity,
+    placement.spread,
+    placement.tolerations,
 )
 DEVICE_RULES: Final[tuple[Rule, ...]] = (
     devices.claims,
