@@ -71,9 +71,7 @@ PRIORITY_CLASSES: Final = _kind(
 STORAGE_CLASSES: Final = _kind(
     "StorageClass", "storageclasses", _STORAGE, "v1", r.StorageClass, namespaced=False
 )
-CSI_DRIVERS: Final = _kind(
-    "CSIDriver", "csidrivers", _STORAGE, "v1", r.CSIDriver, namespaced=False
-)
+CSI_DRIVERS: Final = _kind("CSIDriver", "csidrivers", _STORAGE, "v1", r.CSIDriver, namespaced=False)
 STORAGE_CAPACITIES: Final = _kind(
     "CSIStorageCapacity", "csistoragecapacities", _STORAGE, "v1", r.CSIStorageCapacity
 )
