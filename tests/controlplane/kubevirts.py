@@ -9,12 +9,12 @@ import base64
 import json
 import ssl
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
 from typing import Any, Final
 
 from tests.controlplane.build import Programs, programs
+from tests.controlplane.definitions import ATTACHMENTS, IMPORTER, install
 from tests.controlplane.plane import Plane, free_port
 
 NAMESPACE: Final = "kubevirt"
@@ -28,9 +28,8 @@ CONFIGURATION: Final[dict[str, Any]] = {
     },
 }
 """What every configuration of the bench has; tests lay theirs over it."""
-COLLECTED: Final = "CustomResourceDefinition"
+DEFINITION: Final = "CustomResourceDefinition"
 COLLECTIONS: Final = {
-    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
     "ServiceAccount": "/api/v1/namespaces/{namespace}/serviceaccounts",
     "ConfigMap": "/api/v1/namespaces/{namespace}/configmaps",
@@ -64,10 +63,12 @@ class KubeVirt:
         self.plane.request(
             "POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}}, expected=(201, 409)
         )
-        first = [obj for obj in objects if obj["kind"] not in _LAST]
-        for obj in first:
-            self._create(obj)
-        self._wait_for_definitions([obj for obj in first if obj["kind"] == COLLECTED])
+        # KubeVirt ends itself when the definitions of CDI come later.
+        definitions = [obj for obj in objects if obj["kind"] == DEFINITION]
+        install(self.plane, [*definitions, ATTACHMENTS, *IMPORTER])
+        for obj in objects:
+            if obj["kind"] not in {DEFINITION, *_LAST}:
+                self._create(obj)
         self._declare()
         self._start_api()
         for obj in objects:
@@ -95,21 +96,6 @@ class KubeVirt:
         if obj["kind"] == "ConfigMap":
             obj["data"] = {"ca-bundle": Path(self.plane.keys.authority).read_text()}
         self.plane.request("POST", collection, obj, expected=(201, 409))
-
-    def _wait_for_definitions(self, definitions: list[dict[str, Any]]) -> None:
-        end = time.monotonic() + 60
-        waiting = {obj["metadata"]["name"] for obj in definitions}
-        while waiting:
-            listed = self.plane.request("GET", COLLECTIONS[COLLECTED])["items"]
-            waiting -= {
-                item["metadata"]["name"]
-                for item in listed
-                for condition in (item.get("status") or {}).get("conditions") or ()
-                if condition["type"] == "Established" and condition["status"] == "True"
-            }
-            if time.monotonic() > end:
-                raise TimeoutError(f"not established: {sorted(waiting)}")
-            time.sleep(0.1)
 
     def _declare(self) -> None:
         """The KubeVirt object, as virt-operator leaves it."""

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from tests.controlplane.build import Programs, programs
 from tests.controlplane.keys import Keys, make_keys
+from tests.controlplane.observer import Observer
 from tests.controlplane.process import Component
 
 CONTROLLERS: Final = (
@@ -45,6 +46,7 @@ class Plane:
         self.folder = folder
         self._programs = found or programs("kubernetes")
         self._components: dict[str, Component] = {}
+        self._observer: Observer | None = None
         self.keys: Keys = make_keys(folder / "keys")
         self.port = free_port()
         self._etcd_port, self._peer_port = free_port(), free_port()
@@ -80,9 +82,19 @@ class Plane:
         for component in reversed(self._components.values()):
             component.stop()
         self._components.clear()
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer = None
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    @property
+    def observer(self) -> Observer:
+        """What the scheduler's filters leave."""
+        if self._observer is None:
+            self._observer = Observer()
+        return self._observer
 
     def component(self, name: str) -> Component:
         """A component by the name of its program."""
@@ -149,6 +161,7 @@ class Plane:
                         "kubeconfig": self._certified("scheduler"), "qps": 1000, "burst": 2000,
                     },
                     "leaderElection": {"leaderElect": False},
+                    "extenders": [self.observer.configuration()],
                 }
             )
         )  # fmt: skip
