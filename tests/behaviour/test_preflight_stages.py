@@ -415,7 +415,8 @@ def scope(operator, *values, name="PriorityClass"):
 def test_scopes(spec, priority, expected):
     full = quota("q", {"pods": "0"}, **spec)
     instance = {"priorityClassName": priority} if priority else {}
-    assert reasons(ask(vm(**instance), kubevirt(), NODE, full)) == expected
+    classes = [obj("scheduling.k8s.io/v1", "PriorityClass", name) for name in ("high", "low")]
+    assert reasons(ask(vm(**instance), kubevirt(), NODE, full, *classes)) == expected
 
 
 def test_a_quota_without_a_spec_is_no_quota():

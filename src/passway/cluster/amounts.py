@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from passway.cluster.records import Amounts, PodSpec, Resources
+from passway.cluster.records import (
+    Amounts,
+    Container,
+    ContainerStatus,
+    PodSpec,
+    PodStatus,
+    Resources,
+)
 from passway.model.quantity import NANOS, InvalidQuantity, Quantity, parse_quantity
 
 Vector: TypeAlias = tuple[tuple[str, int], ...]
@@ -24,6 +31,7 @@ EPHEMERAL: Final = "ephemeral-storage"
 HUGEPAGES: Final = "hugepages-"
 KUBEVIRT_DEVICES: Final = "devices.kubevirt.io/"
 NATIVE: Final = frozenset({CPU, MEMORY, PODS, EPHEMERAL})
+_NONE_GIVEN: Final[Mapping[str, ContainerStatus]] = {}
 _MILLI_NANOS: Final = NANOS // 1000
 _BYTES: Final = (MEMORY, EPHEMERAL)
 
@@ -72,25 +80,85 @@ def _parsed(items: Items) -> Nanos:
     return parsed
 
 
-def pod_requests(spec: PodSpec) -> Vector:
+def pod_requests(spec: PodSpec, status: PodStatus | None = None) -> Vector:
     """What a pod counts for on its node, itself as one of `pods` included.
 
     The larger of (all containers and sidecars) and (each init container with the sidecars before
-    it), then pod-level resources in their place, then the overhead of its runtime class.
+    it), then pod-level resources in their place, then the overhead of its runtime class. While a
+    pod is resized in place, the larger of what is asked for and what `status` says it has counts.
     """
     level = spec.resources
+    given = _given(status) if status is not None else _NONE_GIVEN
+    pod_level = _items(level.requests) if level else ()
+    if level and level.requests and status and status.resources:
+        pod_level = _larger(
+            pod_level, status.resources.requests, status.allocated_resources, status
+        )
     return _total(
-        tuple([_wanted(container.resources) for container in spec.containers or ()]),
+        tuple([_effective(container, given, status) for container in spec.containers or ()]),
         tuple(
             [
-                (container.restart_policy == "Always", _wanted(container.resources))
+                (
+                    container.restart_policy == "Always",
+                    _effective(container, given, status)
+                    if container.restart_policy == "Always"
+                    else _wanted(container.resources),
+                )
                 for container in spec.init_containers or ()
             ]
         ),
         _items(level.limits) if level else (),
-        _items(level.requests) if level else (),
+        pod_level,
         _items(spec.overhead) if spec.overhead else (),
     )
+
+
+def _given(status: PodStatus) -> Mapping[str, ContainerStatus]:
+    """The statuses of containers that tell what they were given."""
+    return {
+        item.name: item
+        for items in (status.container_statuses, status.init_container_statuses)
+        for item in items or ()
+        if item.resources is not None
+    }
+
+
+def _effective(
+    container: Container, given: Mapping[str, ContainerStatus], status: PodStatus | None
+) -> Items:
+    wanted = _wanted(container.resources)
+    found = given.get(container.name) if given else None
+    if found is None or found.resources is None or status is None:
+        return wanted
+    return _larger(wanted, found.resources.requests, found.allocated_resources, status)
+
+
+def _larger(
+    wanted: Items, actuated: Amounts | None, allocated: Amounts | None, status: PodStatus
+) -> Items:
+    """What counts while a resize is under way; one that a node can never do does not count.
+
+    Source: component-helpers/resource/helpers.go determineEffectiveRequests, v1.36.
+    """
+    parts = [_items(actuated), _items(allocated)]
+    if not _is_infeasible(status):
+        parts.append(wanted)
+    if all(part == wanted for part in parts if part):
+        return wanted
+    largest: dict[str, tuple[int, str | int | float]] = {}
+    for part in parts:
+        amounts = _parsed(part)
+        for resource, text in part:
+            if resource not in largest or amounts[resource] > largest[resource][0]:
+                largest[resource] = (amounts[resource], text)
+    return tuple([(resource, text) for resource, (_, text) in largest.items()])
+
+
+def _is_infeasible(status: PodStatus) -> bool:
+    for condition in status.conditions or ():
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
 
 
 @lru_cache(maxsize=65536)

@@ -27,6 +27,9 @@ from passway.cluster.records import (
 FINISHED: Final = frozenset({"Succeeded", "Failed"})
 UID_LENGTH: Final = 36
 HEARTBEAT: Final = "kubevirt.io/heartbeat"
+_SHARED_MOST: Final = 4096
+"""Most pods of a cluster are of few owners, or have labels of their own: sharing more is waste."""
+_SHARED: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
 _NO_SPEC: Final = PodSpec()
 _NO_STATUS: Final = PodStatus()
 
@@ -111,7 +114,7 @@ def fold_pod(pod: Pod) -> FoldedPod | None:
         namespace=intern(meta.namespace or "default"),
         name=meta.name,
         node=intern(spec.node_name) if spec.node_name else None,
-        requests=pod_requests(spec),
+        requests=pod_requests(spec, status),
         labels=_flat(meta.labels) if meta.labels else (),
         machine=_machine(meta),
         phase=intern(phase),
@@ -131,12 +134,19 @@ def _interned(amounts: dict[str, int]) -> dict[str, int]:
 
 
 def _flat(labels: dict[str, str]) -> tuple[str, ...]:
+    """Sorted keys and values; pods with the same labels, as those of one owner, share them."""
     flat: list[str] = []
     for key, value in sorted(labels.items()):
         # Long values are UIDs and hashes: each is one pod's own, so sharing gains nothing.
         flat.append(intern(key))
         flat.append(intern(value) if len(value) < UID_LENGTH else value)
-    return tuple(flat)
+    found = tuple(flat)
+    shared = _SHARED.get(found)
+    if shared is None:
+        if len(_SHARED) >= _SHARED_MOST:
+            _SHARED.clear()
+        shared = _SHARED[found] = found
+    return shared
 
 
 def _machine(meta: PodMeta) -> str | None:

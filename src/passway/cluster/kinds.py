@@ -50,6 +50,7 @@ def _kind(
 
 _NETWORKS: Final = "k8s.cni.cncf.io"
 _INSTANCETYPE: Final = "instancetype.kubevirt.io"
+_STORAGE: Final = "storage.k8s.io"
 _DRA: Final = "resource.k8s.io"
 
 NODES: Final = _kind("Node", "nodes", "", "v1", r.Node, namespaced=False)
@@ -62,6 +63,17 @@ VOLUME_CLAIMS: Final = _kind(
 )
 VOLUMES: Final = _kind(
     "PersistentVolume", "persistentvolumes", "", "v1", r.PersistentVolume, namespaced=False
+)
+PRIORITY_CLASSES: Final = _kind(
+    "PriorityClass", "priorityclasses", "scheduling.k8s.io", "v1", r.PriorityClass,
+    namespaced=False,
+)  # fmt: skip
+STORAGE_CLASSES: Final = _kind(
+    "StorageClass", "storageclasses", _STORAGE, "v1", r.StorageClass, namespaced=False
+)
+CSI_DRIVERS: Final = _kind("CSIDriver", "csidrivers", _STORAGE, "v1", r.CSIDriver, namespaced=False)
+STORAGE_CAPACITIES: Final = _kind(
+    "CSIStorageCapacity", "csistoragecapacities", _STORAGE, "v1", r.CSIStorageCapacity
 )
 KUBEVIRTS: Final = _kind("KubeVirt", "kubevirts", "kubevirt.io", "v1", r.KubeVirt)
 HYPERCONVERGEDS: Final = _kind(
@@ -113,13 +125,9 @@ CLAIM_TEMPLATES: Final = _kind(
 
 ALL: Final[tuple[Kind, ...]] = (
     NODES, PODS, NAMESPACES, QUOTAS, LIMIT_RANGES, VOLUME_CLAIMS, VOLUMES,
-    _kind("PriorityClass", "priorityclasses", "scheduling.k8s.io", "v1", r.PriorityClass,
-         namespaced=False),
-    RUNTIME_CLASSES,
-    _kind("StorageClass", "storageclasses", "storage.k8s.io", "v1", r.StorageClass,
-         namespaced=False),
-    _kind("CSINode", "csinodes", "storage.k8s.io", "v1", r.Named, namespaced=False),
-    _kind("CSIStorageCapacity", "csistoragecapacities", "storage.k8s.io", "v1", r.Named),
+    PRIORITY_CLASSES, RUNTIME_CLASSES, STORAGE_CLASSES,
+    _kind("CSINode", "csinodes", _STORAGE, "v1", r.Named, namespaced=False),
+    CSI_DRIVERS, STORAGE_CAPACITIES,
     _kind("PodDisruptionBudget", "poddisruptionbudgets", "policy", "v1", r.PodDisruptionBudget),
     MUTATING_WEBHOOKS, CRDS, KUBEVIRTS, HYPERCONVERGEDS, MACHINES, INSTANCES,
     INSTANCETYPES, CLUSTER_INSTANCETYPES, PREFERENCES, CLUSTER_PREFERENCES,

@@ -100,6 +100,8 @@ class PodAffinityTerm(Record, frozen=True):
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] | None = None
     namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] | None = None
+    mismatch_label_keys: tuple[str, ...] | None = None
 
 
 class PodAffinity(Record, frozen=True):
@@ -112,6 +114,17 @@ class Affinity(Record, frozen=True):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(Record, frozen=True):
+    topology_key: str = ""
+    max_skew: int = 1
+    when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] | None = None
 
 
 class Toleration(Record, frozen=True):
@@ -171,6 +184,7 @@ class Port(Record, frozen=True):
 
 
 class Container(Record, frozen=True):
+    name: str = ""
     resources: Resources | None = None
     ports: tuple[Port, ...] | None = None
     restart_policy: str | None = None
@@ -202,9 +216,27 @@ class PodSpec(Record, frozen=True):
     affinity: Affinity | None = None
 
 
+class ContainerStatus(Record, frozen=True):
+    """What a kubelet has given to a container; differs from the spec while it is resized."""
+
+    name: str = ""
+    resources: Resources | None = None
+    allocated_resources: Amounts | None = None
+
+
+class PodCondition(Record, frozen=True):
+    type: str = ""
+    reason: str | None = None
+
+
 class PodStatus(Record, frozen=True):
     phase: str | None = None
     nominated_node_name: str | None = None
+    conditions: tuple[PodCondition, ...] | None = None
+    container_statuses: tuple[ContainerStatus, ...] | None = None
+    init_container_statuses: tuple[ContainerStatus, ...] | None = None
+    resources: Resources | None = None
+    allocated_resources: Amounts | None = None
 
 
 class PodMeta(Record, frozen=True):
@@ -280,6 +312,7 @@ class PriorityClass(Record, frozen=True):
     metadata: Meta
     value: int = 0
     global_default: bool | None = None
+    preemption_policy: str | None = None
 
 
 class PodOverhead(Record, frozen=True):
@@ -292,17 +325,30 @@ class RuntimeClass(Record, frozen=True):
     overhead: PodOverhead | None = None
 
 
+class TopologyRequirement(Record, frozen=True):
+    key: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class TopologySelectorTerm(Record, frozen=True):
+    match_label_expressions: tuple[TopologyRequirement, ...] | None = None
+
+
 class StorageClass(Record, frozen=True):
     metadata: Meta
     provisioner: str = ""
     volume_binding_mode: str | None = None
-    allowed_topologies: tuple[Any, ...] | None = None
+    allowed_topologies: tuple[TopologySelectorTerm, ...] | None = None
 
 
 class ClaimSpec(Record, frozen=True):
     volume_name: str | None = None
     storage_class_name: str | None = None
     access_modes: tuple[str, ...] | None = None
+    resources: Resources | None = None
+    selector: LabelSelector | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
 
 
 class ClaimStatus(Record, frozen=True):
@@ -319,14 +365,47 @@ class VolumeNodeAffinity(Record, frozen=True):
     required: NodeSelector | None = None
 
 
+class ClaimReference(Record, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
 class VolumeSpec(Record, frozen=True):
     node_affinity: VolumeNodeAffinity | None = None
     storage_class_name: str | None = None
+    capacity: Amounts | None = None
+    access_modes: tuple[str, ...] | None = None
+    claim_ref: ClaimReference | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class VolumeStatus(Record, frozen=True):
+    phase: str | None = None
 
 
 class PersistentVolume(Record, frozen=True):
     metadata: Meta
     spec: VolumeSpec | None = None
+    status: VolumeStatus | None = None
+
+
+class CSIDriverSpec(Record, frozen=True):
+    storage_capacity: bool | None = None
+
+
+class CSIDriver(Record, frozen=True):
+    metadata: Meta
+    spec: CSIDriverSpec | None = None
+
+
+class CSIStorageCapacity(Record, frozen=True):
+    metadata: Meta
+    storage_class_name: str = ""
+    capacity: str | int | float | None = None
+    maximum_volume_size: str | int | float | None = None
+    node_topology: LabelSelector | None = None
 
 
 class DisruptionBudgetSpec(Record, frozen=True):

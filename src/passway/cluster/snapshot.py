@@ -57,6 +57,10 @@ class Snapshot:
     pending: Mapping[Key, FoldedPod] = field(default_factory=dict)
     guarded: Mapping[Key, FoldedPod] = field(default_factory=dict)
     """Pods with a required anti-affinity: they may keep others away."""
+    nominated: Mapping[Key, FoldedPod] = field(default_factory=dict)
+    """Pending pods for which the scheduler keeps room on a node."""
+    pods: Mapping[str, Mapping[str, FoldedPod]] = field(default_factory=dict)
+    """Namespace -> name -> unfinished pod, assigned or not."""
     advertisers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Device resource or hugepage size -> the nodes whose capacity or allocatable names it."""
     objects: Mapping[str, Mapping[Key, Any]] = field(default_factory=dict)
@@ -74,7 +78,7 @@ class Snapshot:
 
     def _filled(self, kind: Kind) -> bool:
         if kind is kinds.PODS:
-            return bool(self.pending) or any(usage.pods for usage in self.usage.values())
+            return bool(self.pods)
         return bool(self.nodes if kind is kinds.NODES else self.objects.get(kind.plural))
 
     def all(self, kind: Kind, record: type[R]) -> Mapping[Key, R]:

@@ -35,7 +35,7 @@ class ClusterState:
         self._maps: dict[str, dict[Any, Any]] = {}
         self._shared: set[str] = set()
         self._fresh: set[str] = set()
-        self._pods: dict[str, dict[str, FoldedPod]] = {}
+        self._own: set[str] = set()
         self._reads: dict[str, Read] = {}
         self._versions: dict[str, str] = {}
         self._newest: str | None = None
@@ -86,12 +86,15 @@ class ClusterState:
         if self._snapshot is None or self._snapshot.at != at:
             self._shared.update(self._maps)
             self._fresh.clear()
+            self._own.clear()
             maps = self._maps
             self._snapshot = Snapshot(
                 nodes=maps.get("nodes", {}),
                 usage=maps.get("usage", {}),
                 pending=maps.get("pending", {}),
                 guarded=maps.get("guarded", {}),
+                nominated=maps.get("nominated", {}),
+                pods=maps.get("pods", {}),
                 advertisers=maps.get("advertisers", {}),
                 objects={plural: maps[plural] for plural in _WHOLE if maps.get(plural)},
                 reads=dict(self._reads),
@@ -141,7 +144,8 @@ class ClusterState:
 
     def _keys(self, kind: Kind) -> list[Key]:
         if kind is kinds.PODS:
-            return [(namespace, name) for namespace, pods in self._pods.items() for name in pods]
+            pods = self._maps.get("pods", {})
+            return [(namespace, name) for namespace, held in pods.items() for name in held]
         if kind is kinds.NODES:
             return [("", name) for name in self._maps.get("nodes", {})]
         return list(self._maps.get(kind.plural, {}))
@@ -193,7 +197,7 @@ class ClusterState:
             advertisers[resource] = advertisers.get(resource, frozenset()) | {node}
 
     def _set_pod(self, key: Key, pod: FoldedPod | None) -> None:
-        before = self._pods.get(key[0], {}).get(key[1])
+        before = self._maps.get("pods", {}).get(key[0], {}).get(key[1])
         if before == pod:
             return  # nothing that is kept has changed
         self._keep(key, pod)
@@ -207,15 +211,22 @@ class ClusterState:
         for changed, add in ((before, False), (pod, True)):
             if changed is not None and changed.anti_affinity:
                 self._enter("guarded", changed, add=add)
+            if changed is not None and changed.node is None and changed.nominated_node:
+                self._enter("nominated", changed, add=add)
 
     def _keep(self, key: Key, pod: FoldedPod | None) -> None:
-        namespace = self._pods.setdefault(intern(key[0]), {})
+        pods = self._write("pods")
+        held = pods.get(key[0])
+        if held is None or key[0] not in self._own:
+            namespace = intern(key[0])
+            self._own.add(namespace)
+            held = pods[namespace] = dict(held or ())
         if pod is not None:
-            namespace[pod.name] = pod
+            held[pod.name] = pod
         else:
-            del namespace[key[1]]
-            if not namespace:
-                del self._pods[key[0]]
+            del held[key[1]]
+            if not held:
+                del pods[key[0]]
 
     def _swap(self, pod: FoldedPod) -> None:
         """A pod that still holds the same."""

@@ -23,6 +23,7 @@ from passway.cluster.records import (
     ResourceQuota,
     RuntimeClass,
     Toleration,
+    TopologySpreadConstraint,
 )
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.admitted import completed, injected, limits_spec, pod_spec, with_defaults
@@ -35,6 +36,7 @@ from passway.kubevirt.node_rules import (
     feature_labels,
     own_selector,
 )
+from passway.kubevirt.pod_labels import pod_labels
 from passway.kubevirt.surroundings import Surroundings, surroundings
 from passway.kubevirt.traits import networks
 from passway.manifest.spec import MachineSpec
@@ -65,7 +67,7 @@ class LauncherPod:
     affinity: Affinity = field(default_factory=Affinity)
     avoided_labels: tuple[str, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
-    spread: bool = False
+    spread: tuple[TopologySpreadConstraint, ...] = ()
     priority_class: str | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
 
@@ -96,13 +98,13 @@ def render_launcher(
         requests=_ordered(dict(pod_requests(pod_spec(launch, overhead))), launch),
         launch=launch,
         overhead=launch.overhead,
-        labels={**spec.labels, "kubevirt.io": "virt-launcher"},
+        labels=pod_labels(spec.ref.kind, spec.ref.name, spec.labels, vmi),
         node_labels=labels,
         node_selector=selector,
         affinity=msgspec.convert(dict(mapping(vmi, "spec", "affinity")), Affinity),
         avoided_labels=avoided_labels(vmi),
         tolerations=tuple(msgspec.convert(list(launch.tolerations), list[Toleration])),
-        spread=bool(launch.topology_spread),
+        spread=tuple(msgspec.convert(list(launch.topology_spread), list[TopologySpreadConstraint])),
         priority_class=spec.priority_class,
         limits={resource: limits[resource] for resource in CAPPED & limits.keys()},
     )

@@ -548,22 +548,106 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         (("limits", "; what runs out first: {limits}"),),
     ),
     Reason(
-        "RuleNotEvaluated",
-        "A rule of the VM was not evaluated",
-        "{rule} is not judged by this version",
-        "Compare it with the nodes by hand, or leave it out of the check.",
+        "PodAffinityUnmet",
+        "The suitable nodes are not beside the pods that the VM wants",
+        "{nodes} {nodes:has} all else that the VM asks for, but its podAffinity wants a pod with "
+        "{rule}",
+        "Start those pods first, correct the labels that the rule asks for, or make the rule a "
+        "preferred one.",
+        (
+            ("nowhere", "; there is no such pod"),
+            ("pods", "; such pods are {pods} in {domains}"),
+            ("missing", "; some of these nodes have no label {missing}"),
+        ),
     ),
     Reason(
-        "PodRuleNotEvaluated",
-        "A running pod may keep the VM away",
-        "{pods} {pods:has} a required anti-affinity that may match this VM, which is not judged",
-        "Compare the labels of the VM with the rules of those pods.",
+        "PodAntiAffinityConflict",
+        "Pods that the VM keeps away from are on the suitable nodes",
+        "{nodes} {nodes:has} all else that the VM asks for, but its podAntiAffinity keeps it away "
+        "from pods with {rule}",
+        "Add a node elsewhere, stop one of those pods, or make the rule a preferred one.",
+        (("pods", "; such pods are {pods} in {domains}"),),
+    ),
+    Reason(
+        "KeptAwayByPods",
+        "Pods on the suitable nodes keep the VM away",
+        "{nodes} {nodes:has} all else that the VM asks for, but {pods} {pods:has} a "
+        "podAntiAffinity that matches this VM",
+        "Change the labels of the VM or the rule of those pods, or add a node elsewhere.",
+        (("domains", "; it holds for {domains}"),),
+    ),
+    Reason(
+        "SpreadExceeded",
+        "The VM would be spread too unevenly",
+        "{nodes} {nodes:has} all else that the VM asks for, but there it would make more than "
+        "{max_skew} pods with {rule} above the fewest in any {key}",
+        "Make room in the domains that have the fewest, raise maxSkew, or use ScheduleAnyway.",
+        (
+            ("counts", "; now there are {counts}"),
+            ("min_domains", "; there are fewer domains than the {min_domains} of minDomains"),
+            ("missing", "; some of these nodes have no label {missing}"),
+        ),
+    ),
+    Reason(
+        "FitsByEviction",
+        "It fits only by evicting other pods",
+        "with its priority of {priority} the scheduler would evict {victims} from {node} to make "
+        "room; a PodDisruptionBudget is kept only where that is possible",
+        "Start the VM if that is meant; else give it a class of lower priority, or one with "
+        "preemptionPolicy Never.",
+    ),
+    Reason(
+        "PriorityClassMissing",
+        "The priority class does not exist",
+        'there is no PriorityClass "{name}", so the API server refuses the launcher',
+        "Create the class, or correct priorityClassName.",
     ),
     Reason(
         "VolumeMissing",
         "A volume's claim does not exist",
         'PersistentVolumeClaim "{claim}" does not exist',
         "Create the claim, or correct its name.",
+    ),
+    Reason(
+        "VolumeClaimDeleted",
+        "A volume's claim is being deleted",
+        'PersistentVolumeClaim "{claim}" is being deleted, and the scheduler takes no pod that '
+        "uses it",
+        "Wait until it is gone and create it again, or use another claim.",
+    ),
+    Reason(
+        "VolumeLost",
+        "A volume is gone",
+        'the PersistentVolume "{volume}" that PersistentVolumeClaim "{claim}" is bound to does not '
+        "exist",
+        "Restore the volume, or create the claim again from a copy of the data.",
+    ),
+    Reason(
+        "VolumeNotBound",
+        "A volume's claim is not bound yet",
+        'PersistentVolumeClaim "{claim}" is not bound to a volume, and does not wait for a pod',
+        "Look at the events of the claim: its provisioner may be at work, or there is no volume "
+        "for it. A storage class with WaitForFirstConsumer binds where the pod can run.",
+        (("storage_class", "; its storage class is {storage_class}"),),
+    ),
+    Reason(
+        "VolumeInUse",
+        "A volume that only one pod may use is in use",
+        'PersistentVolumeClaim "{claim}" has the access mode ReadWriteOncePod and is used by '
+        "{holders}",
+        "Stop what uses it, or use a claim with another access mode.",
+    ),
+    Reason(
+        "VolumeNotAvailable",
+        "No volume can be had on the suitable nodes",
+        "{nodes} {nodes:has} all else that the VM asks for, but there no volume of {size} can be "
+        'bound or made for PersistentVolumeClaim "{claim}" of storage class {storage_class}',
+        "Provide a volume or storage for one of these nodes, or use a storage class that reaches "
+        "them.",
+        (
+            ("selected_node", "; the node {selected_node} is chosen for it already"),
+            ("free", "; there {free}"),
+        ),
     ),
     Reason(
         "VolumeNotPlaced",

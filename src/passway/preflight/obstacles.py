@@ -13,8 +13,8 @@ from passway.cluster.records import Taint
 from passway.kubevirt.gates import gates_of
 from passway.kubevirt.node_rules import ARCHITECTURE, CPU_MANAGER, MACHINE
 from passway.model.verdict import Issue, NodeResult, Severity, Shortage, Stage
-from passway.preflight import supply, volumes
-from passway.preflight.placement import demand_of, walk
+from passway.preflight import relations, supply, volumes
+from passway.preflight.placement import Scene, walk
 from passway.preflight.stage import Question
 from passway.scheduler.filters import (
     AVOIDED,
@@ -23,6 +23,7 @@ from passway.scheduler.filters import (
     NODE_SELECTOR,
     STATES,
     TAINTS,
+    TOPOLOGY,
     VOLUMES,
     Demand,
     fails,
@@ -31,29 +32,32 @@ from passway.scheduler.taints import UNSCHEDULABLE, untolerated
 
 STAGE: Final = Stage.SCHEDULING
 NEAR_MISSES: Final = 50
+_RELATIONS: Final = frozenset({*TOPOLOGY, VOLUMES})
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def judge(question: Question, nodes: tuple[NodeResult, ...]) -> Iterator[Issue]:
+def judge(question: Question, scene: Scene, nodes: tuple[NodeResult, ...]) -> Iterator[Issue]:
     """The issues, given that no node of the walk takes the VM and no single need is unmet."""
-    general = (*_unlabelled(question), *_unmatched(question))
+    general = (*_unlabelled(question), *_unmatched(question, scene))
     yield from general
     if general:
         return
     kept_away = [node for node in nodes if STATES.issuperset(node.fails)]
-    bound = tuple(node.name for node in nodes if node.fails == (VOLUMES,))
+    related = [node for node in nodes if _RELATIONS.issuperset(node.fails)]
     if kept_away:
         yield from _states(question, kept_away)
-    elif bound:
+    elif related:
+        bound = tuple(node.name for node in related if VOLUMES in node.fails)
         yield from volumes.elsewhere(question, bound)
+        yield from relations.judge(question, scene, related)
     else:
-        closest = _closest(question, nodes)
+        closest = _closest(question, scene, nodes)
         yield question.issue(
             STAGE,
             Severity.ERROR,
             "NoNodeHasAll",
             nodes=tuple(node.name for node in nodes),
-            near_misses=tuple(_shortage(question, node) for node in closest),
+            near_misses=tuple(_shortage(question, scene, node) for node in closest),
             holders=supply.holders_on(question.snapshot, _taken(question, closest)),
         )
 
@@ -84,9 +88,9 @@ def _unlabelled(question: Question) -> Iterator[Issue]:
             yield question.issue(STAGE, Severity.ERROR, "LabelMissing", label=f"{key}={value}")
 
 
-def _unmatched(question: Question) -> Iterator[Issue]:
+def _unmatched(question: Question, scene: Scene) -> Iterator[Issue]:
     """Rules of the VM that no node of the cluster matches."""
-    demand = demand_of(question)
+    demand = scene.demand
     rules = {
         "nodeSelector": (NODE_SELECTOR, Demand({}, node_selector=demand.node_selector)),
         f"affinity.nodeAffinity.{_REQUIRED}": (
@@ -102,7 +106,7 @@ def _unmatched(question: Question) -> Iterator[Issue]:
                 Severity.ERROR,
                 "NodeNotMatched",
                 question.spec.vmi_field(path),
-                rule=_rule(question, rule),
+                rule=_rule(question, scene, rule),
             )
 
 
@@ -140,9 +144,11 @@ def _close_tolerations(question: Question, taints: set[Taint]) -> tuple[str, ...
     )
 
 
-def _closest(question: Question, nodes: tuple[NodeResult, ...]) -> tuple[NodeResult, ...]:
+def _closest(
+    question: Question, scene: Scene, nodes: tuple[NodeResult, ...]
+) -> tuple[NodeResult, ...]:
     """The nodes that come closest, and those that have another of the wanted resources."""
-    snapshot, demand = question.snapshot, demand_of(question)
+    snapshot, demand = question.snapshot, scene.demand
     others = {
         name
         for resource in demand.requests
@@ -153,7 +159,7 @@ def _closest(question: Question, nodes: tuple[NodeResult, ...]) -> tuple[NodeRes
         matching = Demand({}, node_selector=demand.node_selector)
         others |= {name for name, node in snapshot.nodes.items() if not fails(matching, node, {})}
     rest = sorted(others - {node.name for node in nodes})
-    walked = (*nodes, *walk(snapshot, demand, rest).nodes)
+    walked = (*nodes, *walk(snapshot, scene, rest).nodes)
     return tuple(sorted(walked, key=lambda node: (len(node.fails), node.name))[:NEAR_MISSES])
 
 
@@ -172,13 +178,14 @@ def _held(resource: str) -> bool:
     return is_device(resource) or resource.startswith(HUGEPAGES)
 
 
-def _shortage(question: Question, node: NodeResult) -> Shortage:
+def _shortage(question: Question, scene: Scene, node: NodeResult) -> Shortage:
     has = tuple(
         f"{resource} ({_free(question, node.name, resource)})"
         for resource in sorted(question.pod.requests)
         if resource not in node.fails and _held(resource)
     )
-    return Shortage(node.name, has, tuple(_lack(question, node.name, fail) for fail in node.fails))
+    lacks = tuple(_lack(question, scene, node.name, fail) for fail in node.fails)
+    return Shortage(node.name, has, lacks)
 
 
 def _free(question: Question, node: str, resource: str) -> str:
@@ -188,23 +195,25 @@ def _free(question: Question, node: str, resource: str) -> str:
     return f"{free} free of {of}"
 
 
-def _lack(question: Question, node: str, criterion: str) -> str:
+def _lack(question: Question, scene: Scene, node: str, criterion: str) -> str:
     wanted = question.pod.requests.get(criterion)
     if wanted is not None:
         needed = as_quantity(criterion, wanted)
         return f"{criterion} ({_free(question, node, criterion)}, {needed} needed)"
     if criterion == TAINTS:
         return f"taint {', '.join(taint.text() for taint in _taints(question, node))}"
-    return _rule(question, criterion)
+    return _rule(question, scene, criterion)
 
 
-def _rule(question: Question, criterion: str) -> str:
+def _rule(question: Question, scene: Scene, criterion: str) -> str:
     if criterion == NODE_SELECTOR:
         pairs = sorted(question.pod.node_selector.items())
         return f"nodeSelector {', '.join(f'{key}={value}' for key, value in pairs)}"
     if criterion.startswith(AVOIDED):
         return f"no label {criterion.removeprefix(AVOIDED)}"
     if criterion == VOLUMES:
-        names = sorted(volume.claim_name or "" for volume in volumes.claimed(question))
+        names = sorted(item.name for item in volumes.claimed(question))
         return f"where its volumes can be used ({', '.join(names)})"
+    if criterion in TOPOLOGY:
+        return relations.rules_text(scene, criterion)
     return "the required node affinity" if criterion == NODE_AFFINITY else criterion

@@ -1,23 +1,26 @@
 """Stage 6: would the scheduler find a node, now, for all of the VM's needs together?
 
 Tells the one thing that is in the way: a need that no node meets, too few places for the
-replicas, a taint or cordon on otherwise suitable nodes, or that no single node has everything.
-Rules that are not judged yet (pod affinity, spreading) are unknown.
+replicas, a taint or cordon on otherwise suitable nodes, other pods, or that no single node has
+everything; and beside it, who would be evicted to make room.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
 from passway.cluster import kinds
-from passway.cluster.fold import FoldedPod
-from passway.cluster.labels import matches_selector
 from passway.model.verdict import Issue, NodeResult, Severity, Stage
-from passway.preflight import obstacles, shortage, supply, volumes
+from passway.preflight import eviction, obstacles, shortage, volumes
 from passway.preflight.networks import functions
-from passway.preflight.placement import Placement, keeps_itself_away, own_anti_affinity
+from passway.preflight.placement import Placement
 from passway.preflight.stage import Question
+from passway.scheduler.filters import VOLUMES
 
 STAGE: Final = Stage.SCHEDULING
+_NEEDED: Final = {
+    kinds.NAMESPACES: "which pods the rules of pod affinity are about",
+    kinds.PRIORITY_CLASSES: "which pods the VM has to make room for",
+}
 
 
 def judge(question: Question, placement: Placement) -> Iterator[Issue]:
@@ -25,8 +28,16 @@ def judge(question: Question, placement: Placement) -> Iterator[Issue]:
     yield from question.unread(STAGE, kinds.NODES, "the nodes")
     if not question.snapshot.read(kinds.NODES).known:
         return
-    yield from _unjudged(question)
+    yield from _undecided(question, placement)
     yield from volumes.judge(question)
+    if placement.scene is not None and placement.scene.priority.missing:
+        yield question.issue(
+            STAGE,
+            Severity.ERROR,
+            "PriorityClassMissing",
+            question.spec.vmi_field("priorityClassName"),
+            name=question.pod.priority_class or "",
+        )
     if placement.places >= question.replicas:
         yield from _fits(question)
     elif placement.feasible:
@@ -41,6 +52,13 @@ def judge(question: Question, placement: Placement) -> Iterator[Issue]:
         )
     else:
         yield from _refused(question, placement)
+        yield from eviction.judge(question, placement)
+
+
+def _undecided(question: Question, placement: Placement) -> Iterator[Issue]:
+    """What was not read and decides whether there are enough places."""
+    for kind in placement.unsure:
+        yield from question.unread(STAGE, kind, _NEEDED[kind])
 
 
 def _fits(question: Question) -> Iterator[Issue]:
@@ -57,44 +75,15 @@ def _refused(question: Question, placement: Placement) -> Iterator[Issue]:
     pools = functions(question.spec, question.snapshot)
     if any(resource not in pools for resource in unmet):
         return
-    # An empty pool is told by the networks stage: here the rest is judged without it.
+    # What keeps the VM away from every node is told by itself: here the rest is judged without it,
+    # be it an empty pool, which is told by the networks stage, or a claim.
+    scene = placement.scene
+    told = set(unmet)
+    if scene is not None and scene.demand.volumes.refused:
+        told.add(VOLUMES)
     nodes = [
-        NodeResult(node.name, node.meets, tuple(fail for fail in node.fails if fail not in unmet))
+        NodeResult(node.name, node.meets, tuple(fail for fail in node.fails if fail not in told))
         for node in placement.nodes
     ]
-    if all(node.fails for node in nodes) and (nodes or not unmet):
-        yield from obstacles.judge(question, tuple(nodes))
-
-
-def _unjudged(question: Question) -> Iterator[Issue]:
-    pod, spec = question.pod, question.spec
-    affinity = pod.affinity.pod_affinity
-    rules = {
-        "affinity.podAffinity": bool(affinity and affinity.required),
-        "affinity.podAntiAffinity": len(own_anti_affinity(question)) > keeps_itself_away(question),
-        "topologySpreadConstraints": pod.spread,
-    }
-    for path in (spec.vmi_field(path) for path, present in rules.items() if present):
-        yield question.issue(STAGE, Severity.UNKNOWN, "RuleNotEvaluated", path, rule=path)
-    guards = {
-        supply.holder_of(guard)
-        for guard in question.snapshot.guarded.values()
-        if _may_guard(guard, question)
-    }
-    if guards:
-        yield question.issue(
-            STAGE, Severity.UNKNOWN, "PodRuleNotEvaluated", pods=tuple(sorted(guards))
-        )
-
-
-def _may_guard(guard: FoldedPod, question: Question) -> bool:
-    """A running pod's anti-affinity might match the launcher."""
-    return any(
-        term.label_selector is not None
-        and matches_selector(term.label_selector, question.pod.labels)
-        and (
-            term.namespace_selector is not None
-            or question.pod.namespace in (term.namespaces or (guard.namespace,))
-        )
-        for term in guard.anti_affinity
-    )
+    if scene is not None and all(node.fails for node in nodes) and (nodes or not told):
+        yield from obstacles.judge(question, scene, tuple(nodes))

@@ -1,115 +1,374 @@
-"""Where the VM's volumes let it go, as far as that is decided already.
+"""The VM's claims: what stands in the way of each on every node, and where each can be used.
 
-A claim that is bound to a volume with a node affinity is a criterion of the node. One that does
-not exist, is not bound yet, or was not read is said so: where it will be is not known. Source:
-kube-scheduler's VolumeBinding filter, v1.34.
+Owns the way from a claim to the values that `scheduler.volumes` judges nodes by: its volume, the
+volumes that could be bound to it, or the class by which one would be made. A claim that keeps the
+launcher away from every node is told here; which node has no place for one is told by `elsewhere`.
+Source: kube-scheduler plugins/volumebinding, volumerestrictions and volumezone, v1.36. Hotplugged
+volumes are not the launcher's, and are left out.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from passway.cluster import kinds, records
-from passway.cluster.records import NodeSelector
+from passway.cluster.amounts import parse
+from passway.cluster.fold import FoldedPod
+from passway.cluster.labels import matches_selector
 from passway.manifest.spec import Volume
+from passway.model.quantity import Quantity
 from passway.model.verdict import Issue, Ref, Severity, Stage
 from passway.preflight import supply
 from passway.preflight.stage import Question
-from passway.scheduler.selectors import matches_node
+from passway.scheduler.volumes import PLACES, Bound, Candidate, Provision, Unbound, Volumes
 
-STAGE: Final = Stage.SCHEDULING
+STAGE = Stage.SCHEDULING
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
+SINGLE_POD = "ReadWriteOncePod"
+STORAGE = "storage"
 
-
-def bound_to(question: Question) -> tuple[NodeSelector, ...]:
-    """The node affinities of the volumes that the VM's claims are bound to."""
-    return tuple(selector for _, selector in _bound(question))
-
-
-def _bound(question: Question) -> Iterator[tuple[Volume, NodeSelector]]:
-    for volume in claimed(question):
-        found = _volume(question, volume)
-        affinity = found.spec.node_affinity if found and found.spec else None
-        if affinity is not None and affinity.required is not None:
-            yield volume, affinity.required
+Standing: TypeAlias = Literal[
+    "unread", "later", "missing", "deleting", "lost", "bound", "waiting", "unbound", "class unread"
+]
+REFUSING = frozenset({"missing", "deleting", "lost", "unbound"})
 
 
-def claimed(question: Question) -> tuple[Volume, ...]:
-    """The VM's volumes that stand on a PersistentVolumeClaim."""
-    return tuple(volume for volume in question.spec.volumes if volume.claim_name)
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A volume of the VM that stands on a claim, with what is known of that."""
+
+    volume: Volume
+    standing: Standing
+    claim: records.PersistentVolumeClaim | None = None
+
+    @property
+    def name(self) -> str:
+        return self.volume.claim_name or ""
+
+    @property
+    def spec(self) -> records.ClaimSpec:
+        found = self.claim.spec if self.claim else None
+        return found or records.ClaimSpec()
+
+
+def claimed(question: Question) -> tuple[Claimed, ...]:
+    """The launcher's volumes that stand on a PersistentVolumeClaim; each claim once."""
+    found: dict[str, Claimed] = {}
+    for volume in question.spec.volumes:
+        if volume.claim_name and not _is_hotplugged(question, volume):
+            found.setdefault(volume.claim_name, _claimed(question, volume))
+    return tuple(found.values())
+
+
+def volumes_of(question: Question) -> Volumes:
+    """What the filters read of the claims."""
+    items = claimed(question)
+    bound = [_bound(question, item) for item in items if item.standing == "bound"]
+    unbound = [_unbound(question, item) for item in items if item.standing == "waiting"]
+    refused = any(item.standing in REFUSING or _users(question, item) for item in items)
+    return Volumes(tuple(bound), tuple(unbound), refused)
+
+
+def judge(question: Question) -> Iterator[Issue]:
+    """Claims that keep the launcher away from every node, or of which too little is known."""
+    items = claimed(question)
+    if not items:
+        return
+    yield from question.unread(STAGE, kinds.VOLUME_CLAIMS, "the volumes' claims")
+    yield from question.unread(STAGE, kinds.VOLUMES, "the topology of the volumes")
+    standings = {item.standing for item in items}
+    if "class unread" in standings:
+        yield from question.unread(STAGE, kinds.STORAGE_CLASSES, "how the volumes are made")
+    if "waiting" in standings:
+        yield from question.unread(STAGE, kinds.CSI_DRIVERS, "the storage that is left")
+        yield from question.unread(STAGE, kinds.STORAGE_CAPACITIES, "the storage that is left")
+    for item in items:
+        yield from _judge(question, item)
+
+
+def _judge(question: Question, item: Claimed) -> Iterator[Issue]:
+    path, claim = item.volume.path, _ref(question, item)
+    match item.standing:
+        case "later":
+            yield question.issue(STAGE, Severity.UNKNOWN, "VolumeNotPlaced", path, claim=claim)
+        case "missing":
+            yield question.issue(STAGE, Severity.ERROR, "VolumeMissing", path, claim=claim)
+        case "deleting":
+            yield question.issue(STAGE, Severity.ERROR, "VolumeClaimDeleted", path, claim=claim)
+        case "lost":
+            volume = item.spec.volume_name or ""
+            yield question.issue(
+                STAGE, Severity.ERROR, "VolumeLost", path, claim=claim, volume=volume
+            )
+        case "unbound":
+            yield question.issue(
+                STAGE,
+                Severity.ERROR,
+                "VolumeNotBound",
+                path,
+                claim=claim,
+                storage_class=_class_name(item),
+            )
+        case _:
+            users = _users(question, item)
+            if users:
+                holders = tuple(sorted({supply.holder_of(pod) for pod in users}))
+                yield question.issue(
+                    STAGE, Severity.ERROR, "VolumeInUse", path, claim=claim, holders=holders
+                )
 
 
 def elsewhere(question: Question, nodes: tuple[str, ...]) -> Iterator[Issue]:
     """The volumes that keep the VM away from nodes that have all else, each with its nodes."""
-    known = question.snapshot.nodes
-    for volume, selector in _bound(question):
-        away = tuple(name for name in nodes if not matches_node(selector, name, known[name].labels))
-        if not away:
-            continue
-        there = {
-            f"{key}={known[name].labels[key]}"
-            for name in away
-            for key in selector.labels()
-            if key in known[name].labels
-        }
-        yield question.issue(
+    known, volumes = question.snapshot.nodes, volumes_of(question)
+    away = {name: volumes.away(known[name]) for name in nodes}
+    for item in claimed(question):
+        there = tuple(name for name in nodes if item.name in away[name])
+        if there:
+            yield _elsewhere(question, item, there)
+
+
+def _elsewhere(question: Question, item: Claimed, nodes: tuple[str, ...]) -> Issue:
+    free = supply.devices_on(question.snapshot, question.pod.requests, nodes)
+    ref = _ref(question, item)
+    if item.standing != "bound":
+        return question.issue(
             STAGE,
             Severity.ERROR,
-            "VolumeBoundElsewhere",
-            volume.path,
-            away,
-            claim=_ref(question, volume),
-            where=selector.text(),
-            there=tuple(sorted(there)),
-            free=supply.devices_on(question.snapshot, question.pod.requests, away),
-        )
-
-
-def judge(question: Question) -> Iterator[Issue]:
-    """Volumes that are missing or not placed yet."""
-    volumes = claimed(question)
-    if not volumes:
-        return
-    yield from question.unread(STAGE, kinds.VOLUME_CLAIMS, "the volumes' claims")
-    yield from question.unread(STAGE, kinds.VOLUMES, "the topology of the volumes")
-    if not question.snapshot.read(kinds.VOLUME_CLAIMS).known:
-        return
-    for volume in volumes:
-        yield from _judge(question, volume)
-
-
-def _judge(question: Question, volume: Volume) -> Iterator[Issue]:
-    claim = _claim(question, volume)
-    ref = _ref(question, volume)
-    if (
-        claim is None
-        and volume.source == "persistentVolumeClaim"
-        and not _made_later(question, volume)
-    ):
-        yield question.issue(STAGE, Severity.ERROR, "VolumeMissing", volume.path, claim=ref)
-    elif _volume(question, volume) is None and question.snapshot.read(kinds.VOLUMES).known:
-        yield question.issue(
-            STAGE,
-            Severity.UNKNOWN,
-            "VolumeNotPlaced",
-            volume.path,
+            "VolumeNotAvailable",
+            item.volume.path,
+            nodes,
             claim=ref,
-            exists=int(claim is not None),
+            storage_class=_class_name(item),
+            size=Quantity(_size(item), "BinarySI"),
+            selected_node=_annotation(item, SELECTED_NODE),
+            free=free,
         )
+    where, keys = _place(question, item)
+    known = question.snapshot.nodes
+    told = {
+        f"{key}={known[name].labels[key]}"
+        for name in nodes
+        for key in keys
+        if key in known[name].labels
+    }
+    return question.issue(
+        STAGE,
+        Severity.ERROR,
+        "VolumeBoundElsewhere",
+        item.volume.path,
+        nodes,
+        claim=ref,
+        where=where,
+        there=tuple(sorted(told)),
+        free=free,
+    )
 
 
-def _ref(question: Question, volume: Volume) -> Ref:
-    return Ref("PersistentVolumeClaim", volume.claim_name or "", question.spec.namespace)
+def _place(question: Question, item: Claimed) -> tuple[str, tuple[str, ...]]:
+    """Where a bound volume can be used, in words, and the labels that say so."""
+    bound = _bound(question, item)
+    zones = [f"{key} in [{', '.join(sorted(values))}]" for key, values in bound.zones]
+    keys = [key for key, _ in bound.zones]
+    if bound.affinity is not None:
+        return " and ".join([bound.affinity.text(), *zones]), (*bound.affinity.labels(), *keys)
+    return " and ".join(zones), tuple(keys)
 
 
-def _claim(question: Question, volume: Volume) -> records.PersistentVolumeClaim | None:
-    claims = question.snapshot.all(kinds.VOLUME_CLAIMS, records.PersistentVolumeClaim)
-    return claims.get((question.spec.namespace, volume.claim_name or ""))
+# -- one claim ------------------------------------------------------------------------------------
 
 
-def _volume(question: Question, volume: Volume) -> records.PersistentVolume | None:
-    claim = _claim(question, volume)
-    name = claim.spec.volume_name if claim and claim.spec else None
+def _claimed(question: Question, volume: Volume) -> Claimed:
+    snapshot = question.snapshot
+    if not snapshot.read(kinds.VOLUME_CLAIMS).known:
+        return Claimed(volume, "unread")
+    claims = snapshot.all(kinds.VOLUME_CLAIMS, records.PersistentVolumeClaim)
+    claim = claims.get((question.spec.namespace, volume.claim_name or ""))
+    if claim is None:
+        later = volume.source == "dataVolume" or _made_later(question, volume)
+        return Claimed(volume, "later" if later else "missing")
+    return Claimed(volume, _standing(question, Claimed(volume, "unread", claim)), claim)
+
+
+def _standing(question: Question, item: Claimed) -> Standing:
+    """Of a claim that exists (VolumeBinding PreFilter, GetPodVolumeClaims)."""
+    claim, snapshot, spec = item.claim, question.snapshot, item.spec
+    assert claim is not None  # noqa: S101 - asked only of claims that exist
+    phase = claim.status.phase if claim.status else None
+    if phase == "Lost":
+        return "lost"
+    if claim.metadata.deletion_timestamp:
+        return "deleting"
+    if spec.volume_name and (_annotation(item, BIND_COMPLETED) or phase == "Bound"):
+        known = snapshot.read(kinds.VOLUMES).known
+        return "bound" if _volume(question, item) else "lost" if known else "unread"
+    if spec.volume_name or not _class_name(item):
+        return "unbound"
+    if not snapshot.read(kinds.STORAGE_CLASSES).known:
+        return "class unread"
+    found = _class(question, item)
+    waits = found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
+    if not waits:
+        return "unbound"
+    return "waiting" if snapshot.read(kinds.VOLUMES).known else "unread"
+
+
+def _bound(question: Question, item: Claimed) -> Bound:
+    volume = _volume(question, item)
+    assert volume is not None  # noqa: S101 - asked only of bound claims
+    affinity = volume.spec.node_affinity if volume.spec else None
+    labels = volume.metadata.labels or {}
+    zones = {key: labels[key].split("__") for key in PLACES if key in labels}
+    return Bound(
+        item.name,
+        affinity.required if affinity else None,
+        tuple(
+            (key, frozenset(value.strip() for value in values))
+            for key, values in zones.items()
+            if all(value.strip() for value in values)
+        ),
+    )
+
+
+def _unbound(question: Question, item: Claimed) -> Unbound:
+    found = [
+        Candidate(
+            name,
+            _amount(spec.capacity),
+            spec.node_affinity.required if spec.node_affinity else None,
+            reserved=spec.claim_ref is not None,
+        )
+        for (_, name), volume in question.snapshot.all(
+            kinds.VOLUMES, records.PersistentVolume
+        ).items()
+        if _serves(item, volume, spec := volume.spec or records.VolumeSpec())
+    ]
+    return Unbound(
+        item.name,
+        _size(item),
+        tuple(sorted(found, key=lambda candidate: (candidate.size_nanos, candidate.name))),
+        _provision(question, item),
+        _annotation(item, SELECTED_NODE) or None,
+    )
+
+
+def _serves(item: Claimed, volume: records.PersistentVolume, spec: records.VolumeSpec) -> bool:
+    """A volume could be bound to the claim, on whatever node."""
+    wanted = item.spec
+    if (
+        (volume.metadata.annotations or {}).get(OLD_CLASS, spec.storage_class_name or "")
+        != _class_name(item)
+        or volume.metadata.deletion_timestamp
+        or _amount(spec.capacity) < _size(item)
+        or (spec.volume_mode or "Filesystem") != (wanted.volume_mode or "Filesystem")
+        or (spec.volume_attributes_class_name or "") != (wanted.volume_attributes_class_name or "")
+    ):
+        return False
+    if spec.claim_ref is not None:
+        return _is_reserved(item, spec.claim_ref)
+    phase = volume.status.phase if volume.status else None
+    return (
+        phase == "Available"
+        and (
+            wanted.selector is None
+            or matches_selector(wanted.selector, volume.metadata.labels or {})
+        )
+        and set(wanted.access_modes or ()) <= set(spec.access_modes or ())
+    )
+
+
+def _is_reserved(item: Claimed, found: records.ClaimReference) -> bool:
+    claim = item.claim
+    return (
+        claim is not None
+        and (found.name, found.namespace) == (item.name, claim.metadata.namespace or "default")
+        and found.uid in {"", claim.metadata.uid}
+    )
+
+
+def _provision(question: Question, item: Claimed) -> Provision | None:
+    """How a volume would be made for it (volumebinding checkVolumeProvisions)."""
+    found = _class(question, item)
+    if found is None or found.provisioner in {"", NO_PROVISIONER}:
+        return None
+    return Provision(found.allowed_topologies or (), _pools(question, item, found.provisioner))
+
+
+def _pools(
+    question: Question, item: Claimed, provisioner: str
+) -> tuple[records.LabelSelector, ...] | None:
+    """Where there is enough storage, if the driver tells (hasEnoughCapacity)."""
+    snapshot, size = question.snapshot, _size(item)
+    drivers = snapshot.all(kinds.CSI_DRIVERS, records.CSIDriver)
+    driver = drivers.get(("", provisioner))
+    tells = driver is not None and driver.spec is not None and driver.spec.storage_capacity
+    if not tells or not size:
+        return None
+    capacities = snapshot.all(kinds.STORAGE_CAPACITIES, records.CSIStorageCapacity)
+    return tuple(
+        pool.node_topology
+        for pool in capacities.values()
+        if pool.storage_class_name == _class_name(item)
+        and pool.node_topology is not None
+        and _limit(pool) >= size
+    )
+
+
+def _limit(pool: records.CSIStorageCapacity) -> int:
+    text = pool.capacity if pool.maximum_volume_size is None else pool.maximum_volume_size
+    return -1 if text is None else _amount({STORAGE: text})
+
+
+def _users(question: Question, item: Claimed) -> list[FoldedPod]:
+    """The assigned pods with a claim that only one pod may use (VolumeRestrictions)."""
+    if SINGLE_POD not in (item.spec.access_modes or ()):
+        return []
+    snapshot = question.snapshot
+    return [
+        pod
+        for pod in snapshot.pods.get(question.spec.namespace, {}).values()
+        if item.name in pod.volume_claims and pod.node in snapshot.nodes
+    ]
+
+
+def _ref(question: Question, item: Claimed) -> Ref:
+    return Ref("PersistentVolumeClaim", item.name, question.spec.namespace)
+
+
+def _volume(question: Question, item: Claimed) -> records.PersistentVolume | None:
     volumes = question.snapshot.all(kinds.VOLUMES, records.PersistentVolume)
-    return volumes.get(("", name)) if name else None
+    return volumes.get(("", item.spec.volume_name or ""))
+
+
+def _class(question: Question, item: Claimed) -> records.StorageClass | None:
+    classes = question.snapshot.all(kinds.STORAGE_CLASSES, records.StorageClass)
+    return classes.get(("", _class_name(item)))
+
+
+def _class_name(item: Claimed) -> str:
+    return _annotation(item, OLD_CLASS) or item.spec.storage_class_name or ""
+
+
+def _annotation(item: Claimed, name: str) -> str:
+    annotations = item.claim.metadata.annotations if item.claim else None
+    return (annotations or {}).get(name, "")
+
+
+def _size(item: Claimed) -> int:
+    resources = item.spec.resources
+    return _amount(resources.requests if resources else None)
+
+
+def _amount(amounts: records.Amounts | None) -> int:
+    return parse(amounts).get(STORAGE, 0)
+
+
+def _is_hotplugged(question: Question, volume: Volume) -> bool:
+    found = question.spec.document.find(f"{volume.path}.{volume.source}.hotpluggable")
+    return found is not None and found.plain() is True
 
 
 def _made_later(question: Question, volume: Volume) -> bool:

@@ -2,8 +2,9 @@
 
 Owns the filters of the default profile that decide feasibility for a launcher: cordon, taints,
 node selector, required node affinity, resources (all of the pod's needs together, on what is free
-now) and bound volumes. It keeps every criterion's answer instead of stopping at the first, so
-that a refusal can say which combination fails. What it does not judge is named by the caller.
+now), volumes, and what `topology` makes of affinity and spreading. It keeps every criterion's
+answer instead of stopping at the first, so that a refusal can say which combination fails.
+Left out: host ports, which no launcher has, and device claims.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -13,9 +14,17 @@ from typing import Final
 
 from passway.cluster.fold import NodeInfo
 from passway.cluster.labels import matches_labels
-from passway.cluster.records import NodeSelector, Toleration
+from passway.cluster.records import NodeSelector, Toleration, TopologySpreadConstraint
 from passway.scheduler.selectors import matches_node
 from passway.scheduler.taints import UNSCHEDULABLE, untolerated
+from passway.scheduler.topology import (
+    OTHERS_ANTI_AFFINITY,
+    POD_AFFINITY,
+    POD_ANTI_AFFINITY,
+    SPREAD,
+    Rule,
+)
+from passway.scheduler.volumes import Volumes
 
 CORDON: Final = "schedulable"
 TAINTS: Final = "taints"
@@ -24,7 +33,7 @@ NODE_AFFINITY: Final = "nodeAffinity"
 VOLUMES: Final = "volumes"
 AVOIDED: Final = "!"
 STATES: Final = frozenset({CORDON, TAINTS})
-RULES: Final = frozenset({NODE_SELECTOR, NODE_AFFINITY, VOLUMES})
+TOPOLOGY: Final = (POD_AFFINITY, POD_ANTI_AFFINITY, OTHERS_ANTI_AFFINITY, SPREAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +41,9 @@ class Demand:
     """What a pod asks of a node.
 
     `requests` are the scheduler's integers (cpu in thousandths), above zero, as it skips the rest.
-    `labels` are required node labels that are criteria of their own (`key=value`); `exclusive`
-    says that a node takes one copy at most. `avoided` are labels that a node must not have; they
-    are told (`!key`) only where they decide, since hardly any node has one.
+    `labels` are required node labels that are criteria of their own (`key=value`). `avoided` are
+    labels that a node must not have; they are told (`!key`) only where they decide, since hardly
+    any node has one. `rules` are what pods that are there already decide, and own copies.
     """
 
     requests: Mapping[str, int]
@@ -42,9 +51,9 @@ class Demand:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     node_affinity: NodeSelector | None = None
     tolerations: tuple[Toleration, ...] = ()
-    volumes: tuple[NodeSelector, ...] = ()
-    exclusive: bool = False
+    volumes: Volumes = field(default_factory=Volumes)
     avoided: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     def criteria(self) -> tuple[str, ...]:
         """The names of all criteria, in the order in which they are shown."""
@@ -52,6 +61,7 @@ class Demand:
             *((NODE_SELECTOR,) if self.node_selector else ()),
             *((NODE_AFFINITY,) if self.node_affinity else ()),
             *((VOLUMES,) if self.volumes else ()),
+            *dict.fromkeys(rule.criterion for rule in self.rules),
         )
         labels = tuple(f"{key}={value}" for key, value in self.labels.items())
         return (CORDON, TAINTS, *labels, *rules, *self.requests)
@@ -79,15 +89,24 @@ def places(
         limit = names[counts.index(most)]
         if most < 1 or (index in suspects and _kept_away(demand, nodes[index])):
             most = 0
-        elif demand.exclusive and most > 1:
-            most, limit = 1, "podAntiAffinity"
+        elif most > 1 and demand.rules:
+            most, limit = _limited(demand, nodes[index], most, limit)
         found.append((most, limit))
     return found
 
 
+def _limited(demand: Demand, node: NodeInfo, most: int, limit: str) -> tuple[int, str]:
+    """The same, where copies of the pod count in its own rules."""
+    for rule in demand.rules:
+        copies = rule.copies(node.labels)
+        if copies is not None and copies < most:
+            most, limit = copies, rule.criterion
+    return most, limit
+
+
 def _suspects(demand: Demand, nodes: Sequence[NodeInfo]) -> Container[int]:
     """Where in `nodes` those are that may fail something beside amounts: few, as a rule."""
-    if demand.node_selector or demand.node_affinity or demand.volumes:
+    if demand.node_selector or demand.node_affinity or demand.volumes or demand.rules:
         return range(len(nodes))
     labels = [node.labels for node in nodes]
     found = {index for index, node in enumerate(nodes) if node.taints or node.unschedulable}
@@ -126,8 +145,29 @@ def _kept_away(demand: Demand, node: NodeInfo) -> list[str]:
         found.append(NODE_SELECTOR)
     if demand.node_affinity and not matches_node(demand.node_affinity, node.name, node.labels):
         found.append(NODE_AFFINITY)
-    if demand.volumes and not all(
-        matches_node(volume, node.name, node.labels) for volume in demand.volumes
-    ):
+    if demand.volumes and not demand.volumes.admits(node):
         found.append(VOLUMES)
+    if demand.rules:
+        failed = [rule.criterion for rule in demand.rules if not rule.admits(node.labels)]
+        found += dict.fromkeys(failed)
     return found
+
+
+def is_wanted(demand: Demand, node: NodeInfo) -> bool:
+    """The node meets the pod's node selector and required node affinity, whatever else."""
+    labels = node.labels
+    return (
+        matches_labels(demand.labels, labels)
+        and matches_labels(demand.node_selector, labels)
+        and not any(key in labels for key in demand.avoided)
+        and (demand.node_affinity is None or matches_node(demand.node_affinity, node.name, labels))
+    )
+
+
+def counts_for(demand: Demand, constraint: TopologySpreadConstraint, node: NodeInfo) -> bool:
+    """The node is one of those that a spread constraint looks at (its two policies)."""
+    if constraint.node_affinity_policy != "Ignore" and not is_wanted(demand, node):
+        return False
+    return constraint.node_taints_policy != "Honor" or not untolerated(
+        node.taints, demand.tolerations
+    )

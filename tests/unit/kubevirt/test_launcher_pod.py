@@ -511,16 +511,19 @@ def test_the_rules_of_the_vm_are_the_pods():
     made["spec"]["template"]["metadata"] = {"labels": {"app": "x"}}
     pod = launcher(made)
     assert pod.namespace == "team"
-    assert pod.labels == {"app": "x", "kubevirt.io": "virt-launcher"}
+    assert pod.labels == {
+        "app": "x", "kubevirt.io": "virt-launcher", "vm.kubevirt.io/name": "vm",
+        "vmi.kubevirt.io/id": "vm",
+    }  # fmt: skip
     assert pod.node_affinity.node_selector_terms[0].match_expressions[0].key == "zone"
     assert pod.tolerations == (Toleration(key="k", operator="Exists"),)
-    assert pod.spread is True
+    assert [item.topology_key for item in pod.spread] == ["zone"]
     assert pod.priority_class == "high"
 
 
 def test_without_rules_there_are_none():
     pod = launcher(vm())
-    assert (pod.node_affinity, pod.tolerations, pod.spread) == (None, (), False)
+    assert (pod.node_affinity, pod.tolerations, pod.spread) == (None, (), ())
     assert launcher(vm(affinity={"nodeAffinity": {}})).node_affinity is None
 
 

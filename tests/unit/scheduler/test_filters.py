@@ -9,11 +9,21 @@ from tests.builders import GPU, cluster, node, pod
 from passway.cluster.records import NodeSelector, Toleration
 from passway.cluster.snapshot import Usage
 from passway.scheduler.filters import Demand, fails, places
+from passway.scheduler.topology import Rule
+from passway.scheduler.volumes import Bound, Volumes
 
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 TAINT = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
 HERE = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
 ELSEWHERE = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}
+
+
+APART = Rule("podAntiAffinity", "kubernetes.io/hostname", room=lambda _: 1)
+
+
+def bound(zone):
+    expression = {"key": "zone", "operator": "In", "values": [zone]}
+    return Bound("data", terms({"matchExpressions": [expression]}))
 
 
 def terms(*items):
@@ -91,8 +101,14 @@ def test_cordons_and_taints(options, tolerations, expected):
         ({"node_affinity": terms(ELSEWHERE, HERE)}, []),
         ({"node_affinity": terms(ELSEWHERE)}, ["nodeAffinity"]),
         ({"node_affinity": terms()}, ["nodeAffinity"]),
-        ({"volumes": (terms(HERE),)}, []),
-        ({"volumes": (terms(HERE), terms(ELSEWHERE))}, ["volumes"]),
+        ({"volumes": Volumes((bound("a"),))}, []),
+        ({"volumes": Volumes((bound("a"), bound("b")))}, ["volumes"]),
+        ({"volumes": Volumes(refused=True)}, ["volumes"]),
+        ({"rules": (Rule("podAffinity", "zone", required=True),)}, []),
+        ({"rules": (Rule("podAffinity", "rack", required=True),)}, ["podAffinity"]),
+        ({"rules": (Rule("x", "zone", allowed=frozenset("b")),)}, ["x"]),
+        ({"rules": (Rule("x", "rack", allowed=frozenset("b")),)}, []),
+        ({"rules": (Rule("x", "zone", blocked=frozenset("a")), Rule("x", "q", True))}, ["x"]),
     ],
 )
 def test_rules(rule, expected):
@@ -105,11 +121,12 @@ def test_every_criterion_is_told_in_the_order_of_the_list():
         labels={"zone": "b"},
         node_selector={"x": "y"},
         node_affinity=terms(ELSEWHERE),
-        volumes=(terms(ELSEWHERE),),
+        volumes=Volumes((bound("b"),)),
+        rules=(Rule("podAntiAffinity", "kubernetes.io/hostname", blocked=frozenset("n")),),
     )
     assert demand.criteria() == (
         "schedulable", "taints", "zone=b", "nodeSelector", "nodeAffinity", "volumes",
-        "cpu", GPU, "memory",
+        "podAntiAffinity", "cpu", GPU, "memory",
     )  # fmt: skip
     item = node("n", unschedulable=True, taints=[TAINT])
     assert judged(demand, item) == [name for name in demand.criteria() if name != "memory"]
@@ -144,9 +161,9 @@ def test_resources_against_what_is_free(requests, used, expected):
         ({GPU: 2, "pods": 1}, {GPU: 7}, {}, (0, GPU)),
         ({GPU: 1, "cpu": 20_000, "pods": 1}, {}, {}, (3, "cpu")),
         ({"pods": 1, GPU: 1}, {"pods": 108}, {}, (2, "pods")),
-        ({"pods": 1, GPU: 1}, {}, {"exclusive": True}, (1, "podAntiAffinity")),
-        ({"pods": 1, GPU: 8}, {}, {"exclusive": True}, (1, GPU)),
-        ({"pods": 1, GPU: 9}, {}, {"exclusive": True}, (0, GPU)),
+        ({"pods": 1, GPU: 1}, {}, {"rules": (APART,)}, (1, "podAntiAffinity")),
+        ({"pods": 1, GPU: 8}, {}, {"rules": (APART,)}, (1, GPU)),
+        ({"pods": 1, GPU: 9}, {}, {"rules": (APART,)}, (0, GPU)),
         ({"pods": 1}, {}, {"labels": {"x": "y"}}, (0, "pods")),
     ],
 )
