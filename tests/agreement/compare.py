@@ -64,9 +64,8 @@ def is_combination(verdict: Said) -> bool:
     """No node does, although each single thing asked for is found on some node."""
     if isinstance(verdict, InvalidManifest):
         return False
-    met = {criterion for node in verdict.nodes for criterion in node.meets}
-    failed = {criterion for node in verdict.nodes for criterion in node.fails}
-    return bool(verdict.nodes) and all(node.fails for node in verdict.nodes) and failed <= met
+    fails = [set(node.fails) for node in verdict.nodes]
+    return bool(fails) and all(fails) and not set.intersection(*fails)
 
 
 def disagreements(scenario: Scenario, outcome: Outcome, verdict: Said) -> list[str]:

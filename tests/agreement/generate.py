@@ -8,6 +8,7 @@ out: that is for KubeVirt and the scheduler to say. It makes nothing that Passwa
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tests import builders
@@ -27,8 +28,8 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 POOL: Final = "pool"
 APPS: Final = ("web", "db")
 THEMES: Final = {
-    "fits": 33, "admission": 15, "permission": 10, "quota": 11, "networks": 13,
-    "combination": 32, "shortage": 3,
+    "fits": 44, "admission": 15, "permission": 14, "quota": 13, "networks": 16,
+    "combination": 41, "shortage": 3,
 }  # fmt: skip
 
 
@@ -109,6 +110,8 @@ def generate(seed: int) -> Scenario:
     _nodes(draft)
     _pods(draft)
     _attachments(draft)
+    if draft.chance(0.2):
+        _volumes(draft)
     _harmless(draft)
     BREAKS[draft.made.theme](draft)
     draft.made.configuration = {
@@ -452,6 +455,63 @@ def _multus(draft: Draft) -> list[str]:
     return [item["multus"]["networkName"] for item in networks if "multus" in item]
 
 
+def _volumes(draft: Draft) -> None:
+    """A claim: bound to a volume of a zone, or waiting for its first consumer, or for nobody."""
+    rng = draft.rng
+    kind = rng.choices(["bound", "first consumer", "unbound"], [66, 30, 4])[0]
+    zone = draft.anchor["metadata"]["labels"][ZONE] if draft.chance(0.85) else rng.choice(ZONES)
+    mode = "ReadWriteOncePod" if draft.chance(0.25) else "ReadWriteOnce"
+    storage_class = {"bound": "", "first consumer": "lazy", "unbound": "eager"}[kind]
+    draft.made.volumes += [
+        _storage_class(name, binding)
+        for name, binding in (("lazy", "WaitForFirstConsumer"), ("eager", "Immediate"))
+        if name == storage_class
+    ]
+    if kind != "unbound":
+        draft.made.volumes.append(_volume(draft, "here", zone, storage_class, mode))
+    claim = builders.obj(
+        "v1", "PersistentVolumeClaim", "data", HOME,
+        spec={
+            "storageClassName": storage_class, "accessModes": [mode],
+            # One that is bound fits; one that waits may find its volume too small.
+            "resources": {"requests": {
+                "storage": "1Gi" if kind == "bound" else rng.choice(["1Gi", "5Gi"])}},
+            **({"volumeName": "here"} if kind == "bound" else {}),
+        },
+    )  # fmt: skip
+    draft.made.volumes.append(claim)
+    draft.spec.setdefault("volumes", []).append(
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    )
+    draft.domain["devices"].setdefault("disks", []).append({"name": "data", "disk": {}})
+    users = [pod for pod in draft.made.pods if pod["metadata"]["namespace"] == HOME]
+    if users and kind == "bound" and draft.chance(0.4):
+        rng.choice(users)["spec"]["volumes"] = [
+            {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+        ]
+
+
+def _storage_class(name: str, binding: str) -> Object:
+    return builders.obj(
+        "storage.k8s.io/v1", "StorageClass", name,
+        provisioner="kubernetes.io/no-provisioner", volumeBindingMode=binding,
+    )  # fmt: skip
+
+
+def _volume(draft: Draft, name: str, zone: str, storage_class: str, mode: str) -> Object:
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+    affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}
+    return builders.obj(
+        "v1", "PersistentVolume", name,
+        meta={} if draft.chance(0.8) else {"labels": {ZONE: zone}},
+        spec={
+            "capacity": {"storage": draft.rng.choice(["2Gi", "10Gi"])}, "accessModes": [mode],
+            "storageClassName": storage_class, "persistentVolumeReclaimPolicy": "Retain",
+            "hostPath": {"path": "/data"}, **(affinity if draft.chance(0.8) else {}),
+        },
+    )  # fmt: skip
+
+
 def _harmless(draft: Draft) -> None:
     """Quotas and limits that leave room."""
     hard = {}
@@ -545,7 +605,7 @@ def _quota(draft: Draft) -> None:
         "requests.devices.kubevirt.io/kvm": "0",
     }  # fmt: skip
     keys = list(tight)
-    for name in {*draft.wanted, *draft.pools}:
+    for name in sorted({*draft.wanted, *draft.pools}):
         tight[f"requests.{name}"] = "0"
         keys += [f"requests.{name}"] * 4
     if draft.chance(0.25):
@@ -593,7 +653,8 @@ def _combination(draft: Draft) -> None:
     """Every node misses something that another one has."""
     parts = _needs(draft)
     draft.rng.shuffle(parts)
-    first, second = parts[:2]
+    first = parts[0]
+    second = next(part for part in parts if part.key != first.key)
     twin = {**_anchor(draft)}
     twin["metadata"] = {**twin["metadata"], "name": f"node-{len(draft.made.nodes)}"}
     twin["metadata"]["labels"] = {
@@ -601,55 +662,48 @@ def _combination(draft: Draft) -> None:
         ZONE: draft.anchor["metadata"]["labels"][ZONE],
     }  # fmt: skip
     draft.made.nodes.append(twin)
-    first(draft.anchor)
-    second(twin)
+    first.take(draft.anchor)
+    second.take(twin)
     for node in draft.made.nodes[1:-1]:
-        draft.rng.choice(parts)(node)
+        draft.rng.choice(parts).take(node)
 
 
-def _needs(draft: Draft) -> list[Callable[[Object], None]]:
-    """What can be taken from a node; each is something that the VM asks for."""
+@dataclass(frozen=True)
+class Loss:
+    """Something that a VM needs of a node, and how to take it away."""
 
-    def taint(node: Object) -> None:
-        node["spec"]["taints"] = [{"key": "lease", "value": "x", "effect": "NoSchedule"}]
+    key: str
+    take: Callable[[Object], Any]
 
-    def cordon(node: Object) -> None:
-        node["spec"]["unschedulable"] = True
 
-    def fill(node: Object) -> None:
-        node["status"]["allocatable"]["pods"] = node["status"]["capacity"]["pods"] = "0"
+def _needs(draft: Draft) -> list[Loss]:
+    """Devices twice, since most of all this is about them."""
 
-    def shrink(node: Object) -> None:
-        node["status"]["allocatable"]["memory"] = "100Mi"
+    def offers(name: str, amount: str) -> Loss:
+        return Loss(name, lambda node: node["status"]["allocatable"].update({name: amount}))
 
-    def starve(node: Object) -> None:
-        node["status"]["allocatable"]["cpu"] = "50m"
-
-    def unlabel(node: Object) -> None:
-        node["metadata"]["labels"]["kubevirt.io/schedulable"] = "false"
-
-    found = [fill, shrink, starve, unlabel]
+    found = [
+        offers("pods", "0"), offers("memory", "100Mi"), offers("cpu", "50m"),
+        Loss("label", lambda node: node["metadata"]["labels"].update(
+            {"kubevirt.io/schedulable": "false"})),
+    ]  # fmt: skip
     if not draft.spec.get("tolerations"):
-        found += [taint, cordon]
-    for name in {*draft.wanted, *draft.pools}:
-        found += [_without(name)] * 2
+        taint = {"key": "lease", "value": "x", "effect": "NoSchedule"}
+        found += [
+            Loss("taint", lambda node: node["spec"].update(taints=[taint])),
+            Loss("cordon", lambda node: node["spec"].update(unschedulable=True)),
+        ]
+    for name in sorted({*draft.wanted, *draft.pools}):
+        found += [offers(name, "0")] * 2
     return found
-
-
-def _without(name: str) -> Callable[[Object], None]:
-    def take(node: Object) -> None:
-        if name in node["status"]["allocatable"]:
-            node["status"]["allocatable"][name] = "0"
-
-    return take
 
 
 def _shortage(draft: Draft) -> None:
     """One thing that no node has."""
     found = _needs(draft)
-    take = draft.rng.choice(found)
+    loss = draft.rng.choice(found)
     for node in draft.made.nodes:
-        take(node)
+        loss.take(node)
 
 
 BREAKS: Final[dict[str, Callable[[Draft], None]]] = {

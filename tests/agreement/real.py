@@ -72,6 +72,7 @@ class Real:
         for obj in scenario.quotas:
             self.plane.request("POST", collection(obj), obj)
         self._wait(lambda: self._counted(scenario), "the status of the quotas")
+        self._wait(lambda: self._claimed(scenario), "the binding of the claims")
 
     def _run(self, pod: Object) -> None:
         sent = {**pod, "metadata": {**pod["metadata"]}}
@@ -90,6 +91,14 @@ class Real:
             == obj["spec"]["hard"]
             for obj in scenario.quotas
             if obj["kind"] == "ResourceQuota"
+        )
+
+    def _claimed(self, scenario: Scenario) -> bool:
+        """Claims that name their volume get it as soon as the controller sees both, or never."""
+        return all(
+            self.plane.request("GET", address(obj)).get("status", {}).get("phase") == "Bound"
+            for obj in scenario.volumes
+            if obj.get("spec", {}).get("volumeName")
         )
 
     def _has_accounts(self) -> bool:
@@ -166,6 +175,7 @@ class Real:
         self._wait(lambda: self._ended(root), "the end of the VM")
         self._delete("/api/v1/nodes")
         self._delete("/api/v1/persistentvolumes")
+        self._wait(self._unclaimed, "the end of the volumes")
         self._delete("/apis/storage.k8s.io/v1/storageclasses")
         for obj in self.plane.request("GET", "/apis/scheduling.k8s.io/v1/priorityclasses")["items"]:
             if obj["metadata"]["name"].startswith("class-"):
@@ -173,6 +183,12 @@ class Real:
                     "DELETE",
                     f"/apis/scheduling.k8s.io/v1/priorityclasses/{obj['metadata']['name']}",
                 )
+
+    def _unclaimed(self) -> bool:
+        paths = (
+            f"/api/v1/namespaces/{HOME}/persistentvolumeclaims", "/api/v1/persistentvolumes",
+        )  # fmt: skip
+        return not any(self.plane.request("GET", path)["items"] for path in paths)
 
     def _delete(self, path: str) -> None:
         self.plane.request("DELETE", path)

@@ -1,7 +1,7 @@
 """What the launcher stage says in advance."""
 
 import pytest
-from tests.builders import GPU, ask, kubevirt, node, obj, pci, reasons, vm
+from tests.builders import GPU, ask, kubevirt, node, obj, pci, quota, reasons, vm
 
 from passway.cluster import kinds
 from passway.model.reasons import render
@@ -177,3 +177,16 @@ def test_admission_refuses_a_constraint_itself():
     rule = {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 0}
     verdict = ask(vm(topologySpreadConstraints=[rule]), kubevirt(), ROOMY)
     assert issue(verdict, "RuleNumberTooSmall").stage is Stage.ADMISSION
+
+
+def test_a_request_above_the_limit_that_a_quota_brings():
+    """With limits.cpu in a quota KubeVirt limits the launcher to the guest's CPUs."""
+    caps = quota("caps", {"limits.cpu": "500"})
+    made = vm(cpu={"cores": 1}, domain={"resources": {"requests": {"cpu": "4"}}})
+    verdict = ask(made, kubevirt(), ROOMY, caps)
+    assert reasons(verdict) == ["LauncherRequestAboveLimit"]
+    assert "requests 4 of cpu" in render(issue(verdict, "LauncherRequestAboveLimit")).message
+    assert reasons(ask(made, kubevirt(), ROOMY)) == []
+    limits = [{"type": "Container", "default": {"cpu": "1"}}]
+    both = obj("v1", "LimitRange", "caps", "default", spec={"limits": limits})
+    assert reasons(ask(made, kubevirt(), ROOMY, both)) == ["LimitRangeExceeded"]

@@ -687,6 +687,13 @@ REASONS: Final[Mapping[str, Reason]] = _table(
         "KubeVirt object divided it; or set domain.resources.requests.memory to such an amount.",
     ),
     Reason(
+        "LauncherRequestAboveLimit",
+        "The VM requests more than KubeVirt limits it to",
+        "the VM requests {request} of {resource}, but a quota of the namespace makes KubeVirt set "
+        "a limit of {limit}, so the API server refuses the launcher",
+        "Lower the VM's request, or give it a limit of its own.",
+    ),
+    Reason(
         "LauncherLabelInvalid",
         "The launcher selects nodes by what is no label",
         'the launcher would select nodes by the label "{label}", which no node can have, so the '

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from passway.cluster import kinds, records
-from passway.cluster.amounts import HUGEPAGES
+from passway.cluster.amounts import HUGEPAGES, parse
 from passway.kubevirt import placement_rules
 from passway.kubevirt.admission import memory
 from passway.kubevirt.admission.subject import subject_of
 from passway.kubevirt.fields import mapping
+from passway.kubevirt.launcher_pod import limit_items
 from passway.kubevirt.permitted import permitted_of
 from passway.manifest.spec import ClaimReference
 from passway.model.devices import ClaimDevice
@@ -68,6 +69,7 @@ def _invalid(question: Question) -> Iterator[Issue]:
     """What the API server refuses in the pod that KubeVirt renders (pkg/apis/core/validation)."""
     launch, field = question.pod.launch, question.spec.vmi_field
     yield from _pages(question)
+    yield from _own_limits(question)
     for key, value in sorted(launch.node_selector.items()):
         if not is_label(key, value):
             yield question.issue(
@@ -91,6 +93,28 @@ def _pages(question: Question) -> Iterator[Issue]:
             yield question.issue(
                 STAGE, Severity.ERROR, "LauncherPagesPartial", path,
                 resource=resource, requested=amount,
+            )  # fmt: skip
+
+
+def _own_limits(question: Question) -> Iterator[Issue]:
+    """A request of the VM above the limit that KubeVirt writes where a quota wants limits.
+
+    A limit that is the default of a limit range is told by the quota stage.
+    """
+    container = question.pod.launch.containers[0]
+    defaults = [
+        (resource, amount)
+        for item in limit_items(question.snapshot, question.spec.namespace)
+        for resource, amount in parse(item.default).items()
+    ]
+    for resource in ("cpu", "memory"):
+        request, limit = container.requests.get(resource), container.limits.get(resource)
+        if request is None or limit is None or request <= limit:
+            continue
+        if (resource, limit.nanos) not in defaults and resource not in question.spec.limits:
+            yield question.issue(
+                STAGE, Severity.ERROR, "LauncherRequestAboveLimit",
+                question.path_of(resource), resource=resource, request=request, limit=limit,
             )  # fmt: skip
 
 
