@@ -28,8 +28,8 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 POOL: Final = "pool"
 APPS: Final = ("web", "db")
 THEMES: Final = {
-    "fits": 44, "admission": 15, "permission": 14, "quota": 13, "networks": 16,
-    "combination": 41, "shortage": 3,
+    "fits": 52, "admission": 17, "permission": 15, "quota": 15, "networks": 16,
+    "combination": 38, "shortage": 3,
 }  # fmt: skip
 
 

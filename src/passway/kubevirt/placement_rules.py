@@ -74,6 +74,8 @@ def spread(constraints: tuple[Tree, ...], path: str, *, strict: bool) -> Iterato
         yield from _topology(constraint, place)
         action = text(constraint, "whenUnsatisfiable")
         yield from _choice(place, "whenUnsatisfiable", action, _ACTIONS)
+        for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            yield from _choice(place, field, text(constraint, field), _POLICIES)
         yield from _labels(mapping(constraint, "labelSelector"), f"{place}.labelSelector")
         pair = (text(constraint, "topologyKey"), action)
         if pair in seen:
@@ -104,8 +106,6 @@ def _spread_strictly(constraint: Tree, place: str) -> Iterator[Fault]:
         yield _fault("RuleNumberTooSmall", f"{place}.minDomains", field="minDomains", value=domains)
     if given and text(constraint, "whenUnsatisfiable") == _ACTIONS[1]:
         yield _fault("RuleDomainsIdle", f"{place}.minDomains")
-    for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        yield from _choice(place, field, text(constraint, field), _POLICIES)
 
 
 def tolerations(found: tuple[Tree, ...], path: str, *, strict: bool) -> Iterator[Fault]:

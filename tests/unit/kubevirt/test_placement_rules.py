@@ -93,6 +93,7 @@ def test_the_api_server_alone_looks_at_the_values_of_a_node_affinity():
     [
         ({"maxSkew": 0}, "RuleNumberTooSmall", ".maxSkew"),
         ({"topologyKey": ""}, "RuleFieldEmpty", ".topologyKey"),
+        ({"nodeTaintsPolicy": "Maybe"}, "RuleChoiceUnknown", ".nodeTaintsPolicy"),
         ({"whenUnsatisfiable": "Sometimes"}, "RuleChoiceUnknown", ".whenUnsatisfiable"),
         ({"labelSelector": {"matchLabels": {"a": "b c"}}}, "RuleKeyInvalid",
          ".labelSelector.matchLabels"),
@@ -112,7 +113,6 @@ def test_two_constraints_for_one_key():
     [
         ({"minDomains": 0}, "RuleNumberTooSmall", "minDomains"),
         ({"minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"}, "RuleDomainsIdle", "minDomains"),
-        ({"nodeTaintsPolicy": "Maybe"}, "RuleChoiceUnknown", "nodeTaintsPolicy"),
     ],
 )
 def test_what_kubevirt_lets_pass_of_a_constraint(change, rule, field):
