@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test run may use two workers; more helps nothing on two cores.
 WORKERS ?= 2
 
-.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema libvirt-schema controlplane agreement clean
+.PHONY: setup demo test quick lint types coverage bench mutants soak lock schema libvirt-schema controlplane agreement test-matrix clean
 
 setup: .venv/ready
 
@@ -73,6 +73,13 @@ controlplane: setup
 # Random clusters on the real KubeVirt and scheduler: make agreement N=2000 FIRST=0
 agreement: controlplane
 	$(BIN)/python -m tests.agreement --seeds $(or $(N),150) --first $(or $(FIRST),0)
+
+# The tests on the control plane with each minor of Kubernetes; each is built once, in minutes.
+test-matrix: setup
+	for minor in $(or $(MINORS),1.34 1.35 1.36 1.37); do \
+	  echo "Kubernetes $$minor" && PASSWAY_KUBERNETES=$$minor $(MAKE) controlplane && \
+	  CI=true PASSWAY_KUBERNETES=$$minor $(BIN)/pytest -m plane || exit 1; \
+	done
 
 libvirt-schema: setup
 	$(BIN)/python -m tools.libvirt_schema

@@ -28,6 +28,10 @@ PARTS: Final[Mapping[Side, tuple[str, ...]]] = {
     "kubevirt": ("virt-api", "virt-controller", "manifests"),
 }  # fmt: skip
 VERSIONS: Final[Mapping[Side, str]] = {"kubernetes": "v1.36.3", "kubevirt": "v1.9.0"}
+MINORS: Final[Mapping[str, str]] = {
+    "1.34": "v1.34.4", "1.35": "v1.35.4", "1.36": VERSIONS["kubernetes"], "1.37": "v1.37.2",
+}  # fmt: skip
+"""What PASSWAY_KUBERNETES may name; each but the usual one has module files of its own."""
 LIMIT_S: Final = 3600
 
 
@@ -43,6 +47,24 @@ class Programs:
 
     def __getitem__(self, name: str) -> tuple[str, ...]:
         return self.commands[name]
+
+
+def version_of(side: Side) -> str:
+    """The version that is built; PASSWAY_KUBERNETES names another minor of Kubernetes."""
+    wanted = os.environ.get("PASSWAY_KUBERNETES")
+    if side != "kubernetes" or not wanted:
+        return VERSIONS[side]
+    if wanted not in MINORS:
+        raise Missing(f"PASSWAY_KUBERNETES={wanted} is none of {', '.join(MINORS)}")
+    return MINORS[wanted]
+
+
+def module_file(side: Side) -> str:
+    """The module file of the version that is built."""
+    version = version_of(side)
+    if version == VERSIONS[side]:
+        return "go.mod"
+    return f"{version.removeprefix('v').rpartition('.')[0]}.mod"
 
 
 def programs(side: Side) -> Programs:
@@ -85,11 +107,12 @@ def _built(side: Side) -> Path:
 
 
 def _build(side: Side, source: Path, place: Path) -> None:
-    print(f"building {side} {VERSIONS[side]}; the first time takes minutes", file=sys.stderr)
+    print(f"building {side} {version_of(side)}; the first time takes minutes", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         made = Path(folder) / side
         command = [
-            go(), "build", "-trimpath", "-mod=readonly", "-ldflags", _flags(side), "-o", str(made),
+            go(), "build", "-trimpath", "-mod=readonly",
+            f"-modfile={module_file(side)}", "-ldflags", _flags(side), "-o", str(made),
             ".",
         ]  # fmt: skip
         environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
@@ -105,7 +128,7 @@ def _build(side: Side, source: Path, place: Path) -> None:
 def _flags(side: Side) -> str:
     flags = "-s -w"
     if side == "kubernetes":
-        version = VERSIONS[side]
+        version = version_of(side)
         major, minor, _ = version.removeprefix("v").split(".")
         for name, value in (("Version", version), ("Major", major), ("Minor", minor)):
             flags += f" -X k8s.io/component-base/version.git{name}={value}"
@@ -119,8 +142,11 @@ def _digest(side: Side, source: Path) -> str:
         cwd=source, timeout=60, check=True, stdout=subprocess.PIPE,
     )  # fmt: skip
     summed = hashlib.sha256(json.dumps([_flags(side), json.loads(told.stdout)]).encode())
+    modules = module_file(side)
+    ours = {modules, modules.replace(".mod", ".sum")}
     for path in sorted(source.rglob("*")):
-        if path.is_file():
+        others = path.parent == source and path.suffix in {".mod", ".sum"}
+        if path.is_file() and (not others or path.name in ours):
             summed.update(f"\0{path.relative_to(source)}\0".encode())
             summed.update(path.read_bytes())
     return summed.hexdigest()[:16]
