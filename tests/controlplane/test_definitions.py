@@ -1,4 +1,4 @@
-"""Definitions beside KubeVirt's own, on the real API server: ours, projects' own, official files."""
+"""Definitions beside KubeVirt's own on the real API server: ours, projects', official files."""
 
 import json
 
@@ -8,7 +8,6 @@ from tests.builders import GPU, VF, attachment, obj, pci
 from tests.controlplane import definitions
 from tests.controlplane.definitions import ATTACHMENTS, HYPERCONVERGEDS, MODULES
 from tests.controlplane.injector import Injector
-from tests.controlplane.kubevirts import KubeVirt
 from tests.controlplane.plane import Answer, Plane
 
 from passway.main import cli
