@@ -61,6 +61,8 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if not format_spec or format_spec == "or":
             return self._text(value, format_spec or "and")
+        if isinstance(value, Some):
+            value = value.total
         count = len(value) if isinstance(value, tuple) else int(value)
         if format_spec in _PLURALS:
             return format_spec if count == 1 else _PLURALS[format_spec]

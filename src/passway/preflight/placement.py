@@ -17,7 +17,7 @@ from passway.cluster.snapshot import NO_USAGE, Snapshot
 from passway.model.verdict import NodeGroup, NodeResult
 from passway.preflight.neighbours import Neighbours, Priority, priority, survey
 from passway.preflight.stage import Question
-from passway.preflight.volumes import volumes_of
+from passway.preflight.volume_claims import volumes_of
 from passway.scheduler.copies import fit_together
 from passway.scheduler.filters import Demand, fails, places
 
