@@ -574,8 +574,8 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "SpreadExceeded",
         "The VM would be spread too unevenly",
-        "{nodes} {nodes:has} all else that the VM asks for, but there it would make more than "
-        "{max_skew} pods with {rule} above the fewest in any {key}",
+        "{nodes} {nodes:has} all else that the VM asks for, but with it their {key} would have "
+        "over {max_skew:pod} with {rule} more than the one that has the fewest",
         "Make room in the domains that have the fewest, raise maxSkew, or use ScheduleAnyway.",
         (
             ("counts", "; now there are {counts}"),

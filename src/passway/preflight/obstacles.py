@@ -47,11 +47,11 @@ def judge(question: Question, scene: Scene, nodes: tuple[NodeResult, ...]) -> It
     related = [node for node in nodes if _RELATIONS.issuperset(node.fails)]
     if kept_away:
         yield from _states(question, kept_away)
-    elif related:
+    if related:
         bound = tuple(node.name for node in related if VOLUMES in node.fails)
         yield from volumes.elsewhere(question, bound)
         yield from relations.judge(question, scene, related)
-    else:
+    if not kept_away and not related:
         closest = _closest(question, scene, nodes)
         yield question.issue(
             STAGE,

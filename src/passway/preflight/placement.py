@@ -19,7 +19,7 @@ from passway.preflight.neighbours import Neighbours, Priority, priority, survey
 from passway.preflight.stage import Question
 from passway.preflight.volume_claims import volumes_of
 from passway.scheduler.copies import fit_together
-from passway.scheduler.filters import Demand, fails, places
+from passway.scheduler.filters import Demand, alone, fails, places
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +107,12 @@ def walk(snapshot: Snapshot, scene: Scene, names: list[str]) -> Placement:
     results: list[NodeResult] = []
     limits: dict[str, int] = {}
     feasible: list[tuple[NodeInfo, int]] = []
-    for node, (most, end) in zip(nodes, places(demand, nodes, free), strict=True):
-        count, limit = most, end
+    for node, found in zip(nodes, places(demand, nodes, free), strict=True):
         if nominated and node.name in nominated:
-            count, limit = _with_nominated(snapshot, scene, node, (most, end))
-        if count:
-            feasible.append((node, count))
+            found = _with_nominated(snapshot, scene, node, found)
+        if found[0]:
+            feasible.append((node, found[0]))
+            count, limit = alone(demand, node, found) if demand.rules else found
             limits[limit] = limits.get(limit, 0) + 1
             results.append(NodeResult(node.name, criteria, (), count))
         else:
