@@ -195,6 +195,14 @@ def test_a_nominated_pod_takes_one_of_the_places():
     objects = (kubevirt(), node("a", {GPU: 3}), node("b", {GPU: 1}), nominated("p", "a"))
     assert ask(vm(gpus=[GPU]), *objects).places == 3
     assert ask(vm(gpus=[GPU]), *objects, nominated("q", "a"), nominated("r", "gone")).places == 2
+    even = labelled_vm(gpus=[GPU], affinity=apart(term(selector="app=x")))
+    assert ask(even, *objects).places == 3
+
+
+def test_a_guard_on_a_node_that_is_not_there_keeps_nobody_away():
+    guard = apart(term(HOST, "kubevirt.io=virt-launcher"))
+    verdict = ask(vm(), kubevirt(), node("a"), db("p", "gone", affinity=guard))
+    assert verdict.fits is Fits.YES
 
 
 def test_affinity_has_to_hold_with_and_without_the_nominated():
