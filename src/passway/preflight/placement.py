@@ -108,7 +108,9 @@ def walk(snapshot: Snapshot, scene: Scene, names: list[str]) -> Placement:
     limits: dict[str, int] = {}
     able: list[tuple[NodeInfo, int]] = []
     for node, found in zip(nodes, places(_in_the_end(demand), nodes, free), strict=True):
-        now = found if all(rule.admits(node.labels) for rule in demand.rules) else (0, "")
+        now = found
+        if demand.rules and not all(rule.admits(node.labels) for rule in demand.rules):
+            now = (0, "")
         if node.name in nominated:
             now = found = _with_nominated(snapshot, scene, node, now)
         if found[0]:

@@ -156,9 +156,9 @@ def is_wanted(demand: Demand, node: NodeInfo) -> bool:
     """The node meets the pod's node selector and required node affinity, whatever else."""
     labels = node.labels
     return (
-        matches_labels(demand.labels, labels)
-        and matches_labels(demand.node_selector, labels)
-        and not any(key in labels for key in demand.avoided)
+        demand.labels.items() <= labels.items()
+        and demand.node_selector.items() <= labels.items()
+        and labels.keys().isdisjoint(demand.avoided)
         and (demand.node_affinity is None or matches_node(demand.node_affinity, node.name, labels))
     )
 
