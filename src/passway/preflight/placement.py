@@ -111,9 +111,9 @@ def walk(snapshot: Snapshot, scene: Scene, names: list[str]) -> Placement:
         now = found
         if demand.rules and not all(rule.admits(node.labels) for rule in demand.rules):
             now = (0, "")
-        if node.name in nominated:
+        if nominated and node.name in nominated:
             now = found = _with_nominated(snapshot, scene, node, now)
-        if found[0]:
+        if found[0] and demand.rules:
             able.append((node, found[0]))
         if now[0]:
             count, limit = alone(demand, node, now) if demand.rules else now
