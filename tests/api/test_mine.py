@@ -118,8 +118,8 @@ def test_a_list_that_was_cut_keeps_its_length_only_where_it_names_no_objects():
         "the VM needs 1 of a.b/c on one node: 0 free of 1 on n1 and 6 more (-o wide)"
         "; held by ml/vm (1 on n1)"
     )
-    pods = issue("PodRuleNotEvaluated", pods=Some((Ref("Pod", "a", "web"),), 3))
-    assert shown(pods).startswith("a pod of another namespace has")
+    pods = issue("KeptAwayByPods", pods=Some((Ref("Pod", "a", "web"),), 3))
+    assert "but a pod of another namespace has a podAntiAffinity" in shown(pods)
 
 
 def test_foreign_holders_are_absent_and_own_ones_stay():
@@ -141,12 +141,10 @@ def test_foreign_holders_beside_near_misses_are_absent():
 
 def test_foreign_pods_that_a_sentence_needs_become_a_neutral_word():
     pods = (Ref("Pod", "a", "web"), Ref("Pod", "b", "telco"))
-    assert shown(issue("PodRuleNotEvaluated", pods=pods)).startswith(
-        "a pod of another namespace has a required anti-affinity"
-    )
+    assert "but a pod of another namespace has a" in shown(issue("KeptAwayByPods", pods=pods))
     mixed = (Ref("Pod", "a", "ml"), *pods)
-    assert shown(issue("PodRuleNotEvaluated", pods=mixed)).startswith(
-        "ml/a and a pod of another namespace have"
+    assert "but ml/a and a pod of another namespace have a" in shown(
+        issue("KeptAwayByPods", pods=mixed)
     )
 
 

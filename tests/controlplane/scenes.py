@@ -136,6 +136,29 @@ def disk(*claims: str, **instance: Any) -> Object:
     return labelled_vm(volumes=on(*claims), **instance)
 
 
+def storage_class(name: str, **more: Any) -> Object:
+    made = {"provisioner": "some.example.com", "volumeBindingMode": "WaitForFirstConsumer", **more}
+    return obj("storage.k8s.io/v1", "StorageClass", name, **made)
+
+
+def priority_class(name: str, value: int, policy: str) -> Object:
+    return obj("scheduling.k8s.io/v1", "PriorityClass", name, value=value, preemptionPolicy=policy)
+
+
+IN_X: Final = [{"matchLabelExpressions": [{"key": ZONE, "values": ["x", "w"]}]}]
+WORLD: Final = (
+    storage_class(DELAYED),
+    storage_class(AT_ONCE, volumeBindingMode="Immediate"),
+    storage_class(STATIC, provisioner="kubernetes.io/no-provisioner"),
+    storage_class(DRIVEN, provisioner="driven.example.com"),
+    storage_class("in-x", allowedTopologies=IN_X),
+    obj("storage.k8s.io/v1", "CSIDriver", "driven.example.com", spec={"storageCapacity": True}),
+    priority_class(HIGH, 100, "PreemptLowerPriority"),
+    priority_class(LOW, -1, "Never"),
+    priority_class(NEVER, 100, "Never"),
+)
+"""What all scenes share: classes of storage and of priority."""
+
 TWO = zoned("x", "y")
 THREE = zoned("x", "x", "y")
 EVERY = frozenset("abc")
@@ -239,7 +262,8 @@ SCENES: Final = (
                   {"weight": 100, "podAffinityTerm": term(HOST, "kubevirt.io=virt-launcher")}]}}),),
           machine=labelled_vm()),
     # -- spreading ----------------------------------------------------------------------------
-    Scene("even", TWO, AB, machine=labelled_vm({"app": "db"}, topologySpreadConstraints=[spread()])),
+    Scene("even", TWO, AB,
+          machine=labelled_vm({"app": "db"}, topologySpreadConstraints=[spread()])),
     Scene("uneven", TWO, B, (db("p", "a"),),
           machine=labelled_vm({"app": "db"}, topologySpreadConstraints=[spread()])),
     Scene("uneven within the skew", TWO, AB, (db("p", "a"),),
@@ -283,7 +307,7 @@ SCENES: Final = (
           machine=labelled_vm(
               {"app": "db"}, topologySpreadConstraints=[spread(), spread(key=HOST)])),
     Scene("a node without one of the keys counts for none",
-          (*(node(name, labels={ZONE: zone, "rack": "r"}) for name, zone in zip("ab", "xy")),
+          (node("a", labels={ZONE: "x", "rack": "r"}), node("b", labels={ZONE: "y", "rack": "r"}),
            node("c", labels={ZONE: "z"})), B, (db("p", "a"),),
           machine=labelled_vm({"app": "db"}, topologySpreadConstraints=[
               spread(), spread("app=x", key="rack")])),

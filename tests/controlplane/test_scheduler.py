@@ -1,7 +1,7 @@
 """Our filters against the real scheduler's: the nodes that are left for a launcher, scene by scene.
 
-The launcher is ours, sent to the API server as a pod; what the scheduler's filters leave is told by
-the bench's observer. What each scene must come to is written down too, so that none decides nothing.
+The launcher is ours, sent to the API server as a pod; what the scheduler's filters leave is told
+by the bench's observer. What each scene must come to is written down too, so that each decides.
 """
 
 import itertools
@@ -16,17 +16,12 @@ from tests.builders import GPU, kubevirt, machine, node, pod
 from tests.controlplane.nodes import MERGE, Kubelet
 from tests.controlplane.plane import Plane
 from tests.controlplane.scenes import (
-    AT_ONCE,
-    DELAYED,
-    DRIVEN,
     HIGH,
     LOW,
-    NEVER,
     NS,
     OTHER,
     SCENES,
-    STATIC,
-    ZONE,
+    WORLD,
     Object,
     Scene,
     labelled_vm,
@@ -45,7 +40,11 @@ from passway.service.launcher import launcher_pod
 pytestmark = [pytest.mark.plane, pytest.mark.slow]
 LIMIT_S: Final = 20
 STORAGE: Final = "/apis/storage.k8s.io/v1"
-CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
+SHARED: Final = {
+    "StorageClass": f"{STORAGE}/storageclasses",
+    "CSIDriver": f"{STORAGE}/csidrivers",
+    "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+}
 PATHS: Final = {
     "PersistentVolume": "/api/v1/persistentvolumes",
     "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
@@ -56,27 +55,8 @@ PATHS: Final = {
 @pytest.fixture(scope="module")
 def world(plane: Plane) -> Plane:
     """Classes of storage and of priority, which all scenes share."""
-    made = {
-        DELAYED: {}, AT_ONCE: {"volumeBindingMode": "Immediate"},
-        STATIC: {"provisioner": "kubernetes.io/no-provisioner"},
-        DRIVEN: {"provisioner": "driven.example.com"},
-        "in-x": {"allowedTopologies": [
-            {"matchLabelExpressions": [{"key": ZONE, "values": ["x", "w"]}]}
-        ]},
-    }  # fmt: skip
-    for name, more in made.items():
-        storage_class = {
-            "metadata": {"name": name}, "provisioner": "some.example.com",
-            "volumeBindingMode": "WaitForFirstConsumer", **more,
-        }  # fmt: skip
-        plane.request("POST", f"{STORAGE}/storageclasses", storage_class, expected=(201, 409))
-    driver = {"metadata": {"name": "driven.example.com"}, "spec": {"storageCapacity": True}}
-    plane.request("POST", f"{STORAGE}/csidrivers", driver, expected=(201, 409))
-    for name, value, policy in (
-        (HIGH, 100, "PreemptLowerPriority"), (LOW, -1, "Never"), (NEVER, 100, "Never"),
-    ):  # fmt: skip
-        priority = {"metadata": {"name": name}, "value": value, "preemptionPolicy": policy}
-        plane.request("POST", CLASSES, priority, expected=(201, 409))
+    for item in WORLD:
+        plane.request("POST", SHARED[item["kind"]], item, expected=(201, 409))
     return plane
 
 
@@ -252,9 +232,7 @@ def test_a_pod_with_a_nominated_node_keeps_its_room_from_equal_and_lower_ones(st
     gpu = labelled_vm(gpus=[GPU])
     low = [pod(name, "a", {GPU: "1"}, namespace=NS, priorityClassName=LOW) for name in "pq"]
     stage.put_up(Scene("", (node("a", {GPU: 2}),), frozenset(), tuple(low)))
-    first = pod(
-        "first", None, {GPU: "2"}, namespace=NS, priorityClassName=NEVER.removesuffix("-never")
-    )
+    first = pod("first", None, {GPU: "2"}, namespace=NS, priorityClassName=HIGH)
     stage.add(stage.here(first))
     stage.wait(lambda: stage.ending() == frozenset("pq"))
     stage.wait(lambda: bool(

@@ -27,7 +27,7 @@ def name_of(found):
     return f"{found.__module__}.{found.__name__}"
 
 
-BUILT_UP = {"Ledger", "Usage", "_Found", "_Frame"}
+BUILT_UP = {"Ledger", "Usage", "_Copies", "_Found", "_Frame", "_Spread"}
 CLASSES = sorted(classes(), key=name_of)
 VALUES = [found for found in CLASSES if dataclasses.is_dataclass(found)]
 STRUCTS = [found for found in CLASSES if issubclass(found, msgspec.Struct)]

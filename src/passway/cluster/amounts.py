@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 from passway.cluster.records import (
     Amounts,
     Container,
-    ContainerStatus,
     PodSpec,
     PodStatus,
     Resources,
@@ -23,6 +22,8 @@ from passway.model.quantity import NANOS, InvalidQuantity, Quantity, parse_quant
 Vector: TypeAlias = tuple[tuple[str, int], ...]
 Nanos: TypeAlias = dict[str, int]
 Items: TypeAlias = tuple[tuple[str, str | int | float], ...]
+Given: TypeAlias = Mapping[str, tuple[Amounts | None, Amounts | None, bool]]
+"""Container -> what it has, what was allocated to it, and whether a resize is infeasible."""
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -31,7 +32,7 @@ EPHEMERAL: Final = "ephemeral-storage"
 HUGEPAGES: Final = "hugepages-"
 KUBEVIRT_DEVICES: Final = "devices.kubevirt.io/"
 NATIVE: Final = frozenset({CPU, MEMORY, PODS, EPHEMERAL})
-_NONE_GIVEN: Final[Mapping[str, ContainerStatus]] = {}
+_NONE_GIVEN: Final[Given] = {}
 _MILLI_NANOS: Final = NANOS // 1000
 _BYTES: Final = (MEMORY, EPHEMERAL)
 
@@ -88,21 +89,20 @@ def pod_requests(spec: PodSpec, status: PodStatus | None = None) -> Vector:
     pod is resized in place, the larger of what is asked for and what `status` says it has counts.
     """
     level = spec.resources
-    given = _given(status) if status is not None else _NONE_GIVEN
     pod_level = _items(level.requests) if level else ()
-    if level and level.requests and status and status.resources:
-        pod_level = _larger(
-            pod_level, status.resources.requests, status.allocated_resources, status
-        )
+    given = _NONE_GIVEN
+    if status is not None and (status.container_statuses or status.init_container_statuses):
+        given = _given(status)
+        if pod_level and status.resources:
+            parts = (status.resources.requests, status.allocated_resources)
+            pod_level = _larger(pod_level, *parts, infeasible=_is_infeasible(status))
     return _total(
-        tuple([_effective(container, given, status) for container in spec.containers or ()]),
+        tuple([_effective(container, given) for container in spec.containers or ()]),
         tuple(
             [
                 (
                     container.restart_policy == "Always",
-                    _effective(container, given, status)
-                    if container.restart_policy == "Always"
-                    else _wanted(container.resources),
+                    _effective(container, given if container.restart_policy == "Always" else None),
                 )
                 for container in spec.init_containers or ()
             ]
@@ -113,38 +113,38 @@ def pod_requests(spec: PodSpec, status: PodStatus | None = None) -> Vector:
     )
 
 
-def _given(status: PodStatus) -> Mapping[str, ContainerStatus]:
-    """The statuses of containers that tell what they were given."""
+def _given(status: PodStatus) -> Given:
+    """What containers were given, by name, where that is told, and if more can never be given."""
+    infeasible = _is_infeasible(status) if status.conditions else False
     return {
-        item.name: item
+        item.name: (item.resources.requests, item.allocated_resources, infeasible)
         for items in (status.container_statuses, status.init_container_statuses)
         for item in items or ()
         if item.resources is not None
     }
 
 
-def _effective(
-    container: Container, given: Mapping[str, ContainerStatus], status: PodStatus | None
-) -> Items:
+def _effective(container: Container, given: Given | None) -> Items:
     wanted = _wanted(container.resources)
     found = given.get(container.name) if given else None
-    if found is None or found.resources is None or status is None:
+    if found is None:
         return wanted
-    return _larger(wanted, found.resources.requests, found.allocated_resources, status)
+    actuated, allocated, infeasible = found
+    return _larger(wanted, actuated, allocated, infeasible=infeasible)
 
 
 def _larger(
-    wanted: Items, actuated: Amounts | None, allocated: Amounts | None, status: PodStatus
+    wanted: Items, actuated: Amounts | None, allocated: Amounts | None, *, infeasible: bool
 ) -> Items:
     """What counts while a resize is under way; one that a node can never do does not count.
 
     Source: component-helpers/resource/helpers.go determineEffectiveRequests, v1.36.
     """
     parts = [_items(actuated), _items(allocated)]
-    if not _is_infeasible(status):
-        parts.append(wanted)
     if all(part == wanted for part in parts if part):
         return wanted
+    if not infeasible:
+        parts.append(wanted)
     largest: dict[str, tuple[int, str | int | float]] = {}
     for part in parts:
         amounts = _parsed(part)

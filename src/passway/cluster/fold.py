@@ -28,8 +28,8 @@ FINISHED: Final = frozenset({"Succeeded", "Failed"})
 UID_LENGTH: Final = 36
 HEARTBEAT: Final = "kubevirt.io/heartbeat"
 _SHARED_MOST: Final = 4096
-"""Most pods of a cluster are of few owners, or have labels of their own: sharing more is waste."""
-_SHARED: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
+"""How many sets of labels are remembered, so that pods that have the same share one."""
+_SHARED: Final[dict[tuple[tuple[str, str], ...], tuple[str, ...]]] = {}
 _NO_SPEC: Final = PodSpec()
 _NO_STATUS: Final = PodStatus()
 
@@ -109,14 +109,14 @@ def fold_pod(pod: Pod) -> FoldedPod | None:
     phase = status.phase or "Pending"
     if phase in FINISHED:
         return None
-    affinity = spec.affinity
+    affinity, machine = spec.affinity, _machine(meta)
     return FoldedPod(
         namespace=intern(meta.namespace or "default"),
         name=meta.name,
         node=intern(spec.node_name) if spec.node_name else None,
         requests=pod_requests(spec, status),
-        labels=_flat(meta.labels) if meta.labels else (),
-        machine=_machine(meta),
+        labels=_labels(meta.labels, unique=machine is not None) if meta.labels else (),
+        machine=machine,
         phase=intern(phase),
         priority=spec.priority or 0,
         deletion=meta.deletion_timestamp,
@@ -133,20 +133,26 @@ def _interned(amounts: dict[str, int]) -> dict[str, int]:
     return {intern(resource): amount for resource, amount in amounts.items()}
 
 
+def _labels(labels: dict[str, str], *, unique: bool) -> tuple[str, ...]:
+    """Sorted keys and values; pods of one owner share them, those of launchers are `unique`."""
+    if unique:
+        return _flat(labels)
+    items = tuple(labels.items())
+    shared = _SHARED.get(items)
+    if shared is None:
+        if len(_SHARED) >= _SHARED_MOST:
+            _SHARED.clear()
+        shared = _SHARED[items] = _flat(labels)
+    return shared
+
+
 def _flat(labels: dict[str, str]) -> tuple[str, ...]:
-    """Sorted keys and values; pods with the same labels, as those of one owner, share them."""
     flat: list[str] = []
     for key, value in sorted(labels.items()):
         # Long values are UIDs and hashes: each is one pod's own, so sharing gains nothing.
         flat.append(intern(key))
         flat.append(intern(value) if len(value) < UID_LENGTH else value)
-    found = tuple(flat)
-    shared = _SHARED.get(found)
-    if shared is None:
-        if len(_SHARED) >= _SHARED_MOST:
-            _SHARED.clear()
-        shared = _SHARED[found] = found
-    return shared
+    return tuple(flat)
 
 
 def _machine(meta: PodMeta) -> str | None:

@@ -209,24 +209,36 @@ class ClusterState:
             if pod is not None:
                 self._place(pod, add=True)
         for changed, add in ((before, False), (pod, True)):
-            if changed is not None and changed.anti_affinity:
-                self._enter("guarded", changed, add=add)
-            if changed is not None and changed.node is None and changed.nominated_node:
-                self._enter("nominated", changed, add=add)
+            if changed is not None and (changed.anti_affinity or changed.nominated_node):
+                self._mark_out(changed, add=add)
+
+    def _mark_out(self, pod: FoldedPod, *, add: bool) -> None:
+        """Pods that others are judged by, wherever they are."""
+        if pod.anti_affinity:
+            self._enter("guarded", pod, add=add)
+        if pod.node is None and pod.nominated_node:
+            self._enter("nominated", pod, add=add)
 
     def _keep(self, key: Key, pod: FoldedPod | None) -> None:
-        pods = self._write("pods")
-        held = pods.get(key[0])
-        if held is None or key[0] not in self._own:
-            namespace = intern(key[0])
-            self._own.add(namespace)
-            held = pods[namespace] = dict(held or ())
+        namespace = key[0]
+        owned = namespace in self._own
+        held = self._maps["pods"][namespace] if owned else self._owned(namespace)
         if pod is not None:
             held[pod.name] = pod
         else:
             del held[key[1]]
             if not held:
-                del pods[key[0]]
+                del self._maps["pods"][namespace]
+                self._own.discard(namespace)
+
+    def _owned(self, namespace: str) -> dict[str, FoldedPod]:
+        """The pods of the namespace, safe to write to."""
+        pods = self._write("pods")
+        namespace = intern(namespace)
+        self._own.add(namespace)
+        found: dict[str, FoldedPod] = pods.get(namespace, {}).copy()
+        pods[namespace] = found
+        return found
 
     def _swap(self, pod: FoldedPod) -> None:
         """A pod that still holds the same."""

@@ -61,6 +61,8 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if not format_spec or format_spec == "or":
             return self._text(value, format_spec or "and")
+        if isinstance(value, Some):
+            value = value.total
         count = len(value) if isinstance(value, tuple) else int(value)
         if format_spec in _PLURALS:
             return format_spec if count == 1 else _PLURALS[format_spec]
@@ -579,8 +581,8 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     Reason(
         "SpreadExceeded",
         "The VM would be spread too unevenly",
-        "{nodes} {nodes:has} all else that the VM asks for, but there it would make more than "
-        "{max_skew} pods with {rule} above the fewest in any {key}",
+        "{nodes} {nodes:has} all else that the VM asks for, but with it their {key} would have "
+        "over {max_skew:pod} with {rule} more than the one that has the fewest",
         "Make room in the domains that have the fewest, raise maxSkew, or use ScheduleAnyway.",
         (
             ("counts", "; now there are {counts}"),

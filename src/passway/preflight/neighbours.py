@@ -113,18 +113,32 @@ def seen(
     wanted = [term.label_selector for term in terms] + [rule.label_selector for rule in own.spread]
     selectors = [selector for selector in wanted if selector is not None]
     read = Namespaces(None if anywhere else snapshot.all(kinds.NAMESPACES, Named), assumed=True)
-    labels: dict[int, Mapping[str, str] | None] = {}  # pods of one owner share theirs
+    found: dict[int, Mapping[str, str] | None] = {}  # pods of one owner share their labels
+    told = _telling(selectors)
     for namespace, pods in snapshot.pods.items():
         here = bool(own.spread) and namespace == own.namespace
         if not here and not any(reaches(term, own.namespace, namespace, read) for term in terms):
             continue
         for pod in pods.values():
-            key = id(pod.labels)
-            if key not in labels:
-                labels[key] = _selected(pod, selectors)
-            held, node = labels[key], snapshot.nodes.get(pod.node or "")
-            if held is not None and node is not None:
-                yield pod, held, node
+            held = pod.labels
+            if told and told.isdisjoint(held):
+                continue
+            if id(held) not in found:
+                found[id(held)] = _selected(pod, selectors)
+            labels, node = found[id(held)], snapshot.nodes.get(pod.node or "")
+            if labels is not None and node is not None:
+                yield pod, labels, node
+
+
+def _telling(selectors: list[LabelSelector]) -> frozenset[str]:
+    """Values of which a pod must have one to be selected at all; empty where that cannot be said.
+
+    Most pods of a cluster have none of them, which is seen before their labels are looked at.
+    """
+    pairs = [selector.match_labels for selector in selectors]
+    if not all(pairs):
+        return frozenset()
+    return frozenset(next(iter(found.values())) for found in pairs if found)
 
 
 def _selected(pod: FoldedPod, selectors: list[LabelSelector]) -> Mapping[str, str] | None:

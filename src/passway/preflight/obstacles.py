@@ -16,6 +16,7 @@ from passway.model.verdict import Issue, NodeResult, Severity, Shortage, Stage
 from passway.preflight import relations, supply, volumes
 from passway.preflight.placement import Scene, walk
 from passway.preflight.stage import Question
+from passway.preflight.volume_claims import claimed
 from passway.scheduler.filters import (
     AVOIDED,
     CORDON,
@@ -46,11 +47,11 @@ def judge(question: Question, scene: Scene, nodes: tuple[NodeResult, ...]) -> It
     related = [node for node in nodes if _RELATIONS.issuperset(node.fails)]
     if kept_away:
         yield from _states(question, kept_away)
-    elif related:
+    if related:
         bound = tuple(node.name for node in related if VOLUMES in node.fails)
         yield from volumes.elsewhere(question, bound)
         yield from relations.judge(question, scene, related)
-    else:
+    if not kept_away and not related:
         closest = _closest(question, scene, nodes)
         yield question.issue(
             STAGE,
@@ -212,7 +213,7 @@ def _rule(question: Question, scene: Scene, criterion: str) -> str:
     if criterion.startswith(AVOIDED):
         return f"no label {criterion.removeprefix(AVOIDED)}"
     if criterion == VOLUMES:
-        names = sorted(item.name for item in volumes.claimed(question))
+        names = sorted(item.name for item in claimed(question))
         return f"where its volumes can be used ({', '.join(names)})"
     if criterion in TOPOLOGY:
         return relations.rules_text(scene, criterion)

@@ -17,9 +17,9 @@ from passway.cluster.snapshot import NO_USAGE, Snapshot
 from passway.model.verdict import NodeGroup, NodeResult
 from passway.preflight.neighbours import Neighbours, Priority, priority, survey
 from passway.preflight.stage import Question
-from passway.preflight.volumes import volumes_of
+from passway.preflight.volume_claims import volumes_of
 from passway.scheduler.copies import fit_together
-from passway.scheduler.filters import Demand, fails, places
+from passway.scheduler.filters import Demand, alone, fails, places
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +106,39 @@ def walk(snapshot: Snapshot, scene: Scene, names: list[str]) -> Placement:
     free = [held.free for held in map(snapshot.usage.get, names, repeat(NO_USAGE))]
     results: list[NodeResult] = []
     limits: dict[str, int] = {}
-    feasible: list[tuple[NodeInfo, int]] = []
-    for node, (most, end) in zip(nodes, places(demand, nodes, free), strict=True):
-        count, limit = most, end
+    able: list[tuple[NodeInfo, int]] = []
+    for node, found in zip(nodes, places(_in_the_end(demand), nodes, free), strict=True):
+        now = found
+        if demand.rules and not all(rule.admits(node.labels) for rule in demand.rules):
+            now = (0, "")
         if nominated and node.name in nominated:
-            count, limit = _with_nominated(snapshot, scene, node, (most, end))
-        if count:
-            feasible.append((node, count))
+            now = found = _with_nominated(snapshot, scene, node, now)
+        if found[0] and demand.rules:
+            able.append((node, found[0]))
+        if now[0]:
+            count, limit = alone(demand, node, now) if demand.rules else now
             limits[limit] = limits.get(limit, 0) + 1
             results.append(NodeResult(node.name, criteria, (), count))
         else:
             failed = failing(snapshot, scene, node)
             met = tuple([criterion for criterion in criteria if criterion not in failed])
             results.append(NodeResult(node.name, met, failed))
-    total = sum(count for _, count in feasible)
-    if demand.rules and feasible:
-        together = fit_together(scene.neighbours.counts, feasible)
+    total = sum(item.places for item in results)
+    if demand.rules and total:
+        together = fit_together(scene.neighbours.counts, able)
         total = together.places
-        for rule in together.ended_by:
-            limits[rule] = max(limits.get(rule, 0), len(feasible))
+        limits.update(dict.fromkeys(together.ended_by, len(able)))
     return Placement(tuple(results), (), total, limits, scene=scene)
+
+
+def _in_the_end(demand: Demand) -> Demand:
+    """The needs without what copies on other nodes may change."""
+    if not any(rule.may_yield for rule in demand.rules):
+        return demand
+    rules = [
+        replace(rule, blocked=frozenset()) if rule.may_yield else rule for rule in demand.rules
+    ]
+    return replace(demand, rules=tuple(rules))
 
 
 def failing(snapshot: Snapshot, scene: Scene, node: NodeInfo) -> tuple[str, ...]:

@@ -144,16 +144,13 @@ def _spread(question: Question, scene: Scene, nodes: tuple[str, ...]) -> Iterato
 def rules_text(scene: Scene, criterion: str) -> str:
     """A rule in a few words, for a near miss."""
     own = scene.neighbours.counts.incoming
-    match criterion:
-        case "podAffinity":
-            return f"beside pods with {_rules(own.affinity)}"
-        case "podAntiAffinity":
-            return f"away from pods with {_rules(own.anti_affinity)}"
-        case "topologySpreadConstraints":
-            keys = ", ".join(item.topology_key for item in own.spread)
-            return f"spread over {keys}"
-        case _:
-            return "the podAntiAffinity of pods that run there"
+    if criterion == POD_AFFINITY:
+        return f"beside pods with {_rules(own.affinity)}"
+    if criterion == POD_ANTI_AFFINITY:
+        return f"away from pods with {_rules(own.anti_affinity)}"
+    if criterion == SPREAD:
+        return f"spread over {', '.join(item.topology_key for item in own.spread)}"
+    return "the podAntiAffinity of pods that run there"
 
 
 def _rules(terms: Terms) -> str:

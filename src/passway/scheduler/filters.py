@@ -73,7 +73,7 @@ def places(
     """How many copies each node takes one after the other, and what then runs out; 0 for none.
 
     `free` is what each of the `nodes` has free. It goes resource by resource over all nodes: a
-    walk asks this of hundreds of nodes.
+    walk asks this of hundreds of nodes. What copies are to each other is left to `alone`.
     """
     names = tuple(demand.requests)
     columns = [
@@ -89,14 +89,13 @@ def places(
         limit = names[counts.index(most)]
         if most < 1 or (index in suspects and _kept_away(demand, nodes[index])):
             most = 0
-        elif most > 1 and demand.rules:
-            most, limit = _limited(demand, nodes[index], most, limit)
         found.append((most, limit))
     return found
 
 
-def _limited(demand: Demand, node: NodeInfo, most: int, limit: str) -> tuple[int, str]:
-    """The same, where copies of the pod count in its own rules."""
+def alone(demand: Demand, node: NodeInfo, found: tuple[int, str]) -> tuple[int, str]:
+    """The same, if copies that count in the pod's own rules all went to this node."""
+    most, limit = found
     for rule in demand.rules:
         copies = rule.copies(node.labels)
         if copies is not None and copies < most:
@@ -157,9 +156,9 @@ def is_wanted(demand: Demand, node: NodeInfo) -> bool:
     """The node meets the pod's node selector and required node affinity, whatever else."""
     labels = node.labels
     return (
-        matches_labels(demand.labels, labels)
-        and matches_labels(demand.node_selector, labels)
-        and not any(key in labels for key in demand.avoided)
+        demand.labels.items() <= labels.items()
+        and demand.node_selector.items() <= labels.items()
+        and labels.keys().isdisjoint(demand.avoided)
         and (demand.node_affinity is None or matches_node(demand.node_affinity, node.name, labels))
     )
 

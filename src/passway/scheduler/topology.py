@@ -63,6 +63,11 @@ class Rule:
             return not self.required
         return value not in self.blocked and (self.allowed is None or value in self.allowed)
 
+    @property
+    def may_yield(self) -> bool:
+        """A copy elsewhere can make it admit a value that is blocked now: spreading may, alone."""
+        return self.criterion == SPREAD and self.room is not None
+
     def copies(self, labels: Mapping[str, str]) -> int | None:
         """How many copies a node with these labels takes, if the rule limits that."""
         value = labels.get(self.key)

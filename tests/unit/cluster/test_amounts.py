@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from passway.cluster.amounts import as_quantity, integers, is_device, parse, pod_requests, units
-from passway.cluster.records import PodSpec
+from passway.cluster.records import PodSpec, PodStatus
 from passway.model.quantity import InvalidQuantity
 
 MI = 2**20
@@ -202,3 +202,55 @@ def test_amounts_are_shown_as_kubectl_shows_them(resource, amount, text):
 )
 def test_a_device_is_an_extended_resource_of_others(resource, expected):
     assert is_device(resource) is expected
+
+
+# -- resized in place -----------------------------------------------------------------------------
+
+
+def resized(asks, *, has=None, allocated=None, reason=None, level=None, restart=None, init=False):
+    """A pod with one container `c`, or one init container of that name, and what it was given."""
+    part = {"name": "c", "resources": {"requests": asks}, "restartPolicy": restart}
+    spec = {"initContainers": [part]} if init else {"containers": [part]}
+    given = {"name": "c", "allocatedResources": allocated}
+    if has is not None:
+        given["resources"] = {"requests": has}
+    status = {
+        "initContainerStatuses" if init else "containerStatuses": [given, {"name": "other"}],
+        "conditions": [{"type": "Ready"}, {"type": "PodResizePending", "reason": reason}]
+        if reason
+        else [{"type": "Ready"}],
+        **({"resources": {"requests": level[1]}, "allocatedResources": level[2]} if level else {}),
+    }
+    spec |= {"resources": {"requests": level[0]}} if level else {}
+    return dict(pod_requests(msgspec.convert(spec, PodSpec), msgspec.convert(status, PodStatus)))
+
+
+@pytest.mark.parametrize(
+    ("options", "thousandths"),
+    [
+        pytest.param({}, 1000, id="nothing is told"),
+        pytest.param({"has": {"cpu": "1"}}, 1000, id="the same"),
+        pytest.param({"has": {"cpu": "1"}, "allocated": {"cpu": "1"}}, 1000, id="the same twice"),
+        pytest.param({"has": {"cpu": "3"}}, 3000, id="it has more"),
+        pytest.param(
+            {"has": {"cpu": "500m"}, "allocated": {"cpu": "2"}}, 2000, id="more allocated"
+        ),
+        pytest.param({"has": {"cpu": "500m"}}, 1000, id="it has less"),
+        pytest.param({"has": {}, "allocated": {}}, 1000, id="empty"),
+        pytest.param({"has": {"cpu": "500m"}, "reason": "Deferred"}, 1000, id="deferred"),
+        pytest.param({"has": {"cpu": "500m"}, "reason": "Infeasible"}, 500, id="infeasible"),
+        pytest.param({"has": {"cpu": "3"}, "init": True}, 1000, id="an init container"),
+        pytest.param(
+            {"has": {"cpu": "3"}, "init": True, "restart": "Always"}, 3000, id="a sidecar"
+        ),
+        pytest.param({"level": ({"cpu": "2"}, {"cpu": "4"}, {"cpu": "3"})}, 4000, id="the pod"),
+        pytest.param({"level": ({"cpu": "2"}, {"cpu": "1"}, None)}, 2000, id="the pod has less"),
+    ],
+)
+def test_what_a_resized_pod_counts_for(options, thousandths):
+    assert resized({"cpu": "1"}, **options)["cpu"] == thousandths
+
+
+def test_resources_that_only_one_side_names_count():
+    found = resized({"cpu": "1"}, has={"memory": "1Mi"})
+    assert found == {"cpu": 1000, "memory": MI, "pods": 1}

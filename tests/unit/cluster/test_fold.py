@@ -199,3 +199,26 @@ def test_kinds_are_spelled_as_the_api_spells_them():
     assert (kinds.NODES.api_version, kinds.NODES.resource) == ("v1", "nodes")
     assert kinds.KUBEVIRTS.api_version == "kubevirt.io/v1"
     assert kinds.KUBEVIRTS.resource == "kubevirts.kubevirt.io"
+
+
+def test_pods_with_the_same_labels_share_them_but_launchers_have_their_own():
+    labels = {"app": "x", "pod-template-hash": "y"}
+    first, second = (folded(pod(name, meta={"labels": labels})) for name in "pq")
+    assert first.labels is second.labels
+    mine = folded(pod("r", meta={"labels": labels}, machine="vm"))
+    assert mine.labels == first.labels
+    assert mine.labels is not first.labels
+
+
+def test_what_is_remembered_of_labels_is_bounded(monkeypatch):
+    monkeypatch.setattr("passway.cluster.fold._SHARED_MOST", 2)
+    found = [folded(pod("p", meta={"labels": {"app": str(number)}})) for number in range(5)]
+    assert [item.label_map()["app"] for item in found] == list("01234")
+
+
+def test_what_a_resized_pod_has_counts():
+    item = pod("p", "n", {"cpu": "1"})
+    item["spec"]["containers"][0]["name"] = "c"
+    given = {"name": "c", "resources": {"requests": {"cpu": "2"}}}
+    item["status"]["containerStatuses"] = [given]
+    assert dict(folded(item).requests)["cpu"] == 2000

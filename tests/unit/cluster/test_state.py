@@ -403,3 +403,25 @@ def test_a_list_with_a_fault_replaces_nothing():
     with pytest.raises(InvalidInput, match="Node c: cpu"):
         made.replace(kinds.NODES, [good, bad])
     assert set(made.snapshot().nodes) == {"a"}
+
+
+def test_pods_are_known_by_their_namespace():
+    made = state([pod("a", "n"), pod("b", namespace="other"), pod("c", phase="Succeeded")])
+    before = made.snapshot()
+    assert {key: set(pods) for key, pods in before.pods.items()} == {
+        "default": {"a"}, "other": {"b"},
+    }  # fmt: skip
+    made.delete(kinds.PODS, "other", "b")
+    made.apply(*decode_object(pod("d")))
+    assert {key: set(pods) for key, pods in made.snapshot().pods.items()} == {"default": {"a", "d"}}
+    assert set(before.pods) == {"default", "other"}
+
+
+def test_pods_with_a_nominated_node_are_known_until_they_are_assigned():
+    waiting = pod("p", phase="Pending")
+    waiting["status"]["nominatedNodeName"] = "n"
+    made = state([waiting])
+    assert list(made.snapshot().nominated) == [("default", "p")]
+    waiting["spec"]["nodeName"] = "n"
+    made.apply(*decode_object(waiting))
+    assert made.snapshot().nominated == {}

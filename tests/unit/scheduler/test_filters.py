@@ -8,7 +8,7 @@ from tests.builders import GPU, cluster, node, pod
 
 from passway.cluster.records import NodeSelector, Toleration
 from passway.cluster.snapshot import Usage
-from passway.scheduler.filters import Demand, fails, places
+from passway.scheduler.filters import Demand, alone, fails, places
 from passway.scheduler.topology import Rule
 from passway.scheduler.volumes import Bound, Volumes
 
@@ -37,7 +37,8 @@ def judged(demand, item, used=None):
 
 def placed(demand, item, used=None):
     snapshot = after(item, used)
-    return places(demand, [snapshot.nodes["n"]], [snapshot.free_on("n")])[0]
+    node = snapshot.nodes["n"]
+    return alone(demand, node, places(demand, [node], [snapshot.free_on("n")])[0])
 
 
 def after(item, used):

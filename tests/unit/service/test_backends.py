@@ -288,7 +288,7 @@ async def until(condition, timeout_s=5.0):
 
 async def test_before_the_mirror_is_complete_there_is_no_answer():
     live = Live(*OBJECTS)
-    with pytest.raises(NotSynced, match="not read yet: csinodes"):
+    with pytest.raises(NotSynced, match="not read yet: csidrivers"):
         await live.backend.inventory()
     with pytest.raises(NotSynced):
         await live.mirror.ready(0.001)
