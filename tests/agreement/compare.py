@@ -94,6 +94,9 @@ def disagreements(scenario: Scenario, outcome: Outcome, verdict: Said) -> list[s
         found.append(f"{outcome.stage} says nothing; the VM got to {outcome}")
     if outcome.stage == "scheduling":
         found += _nodes(outcome, verdict)
+        told = any(issue.reason == "FitsByEviction" for issue in verdict.issues)
+        if told != outcome.evicts:
+            found.append(f"eviction: ours {told}, the scheduler's {outcome.evicts}")
     return found
 
 

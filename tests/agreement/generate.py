@@ -29,7 +29,7 @@ POOL: Final = "pool"
 APPS: Final = ("web", "db")
 THEMES: Final = {
     "fits": 52, "admission": 17, "permission": 15, "quota": 15, "networks": 16,
-    "combination": 38, "shortage": 3,
+    "combination": 38, "shortage": 3, "crowded": 8,
 }  # fmt: skip
 
 
@@ -706,7 +706,33 @@ def _shortage(draft: Draft) -> None:
         loss.take(node)
 
 
+def _crowded(draft: Draft) -> None:
+    """Pods hold what the VM asks for; a VM of higher priority may have them evicted."""
+    if not draft.wanted:
+        draft.wanted = [A10]
+        draft.domain["devices"]["gpus"] = [{"name": "gpu0", "deviceName": A10}]
+    if draft.permitted is not None:
+        draft.permitted = _everything(draft)
+    if not draft.made.priorities and draft.chance(0.7):
+        _priority(draft)
+    name = draft.rng.choice(draft.wanted)
+    for node in draft.made.nodes:
+        held = sum(
+            int(item["spec"]["containers"][0]["resources"]["requests"].get(name, "0"))
+            for item in draft.made.pods
+            if item["spec"].get("nodeName") == node["metadata"]["name"]
+            and item["status"]["phase"] in {"Running", "Pending"}
+        )
+        free = int(node["status"]["allocatable"].get(name, "0")) - held
+        if free > 0:
+            holder = f"holder-{node['metadata']['name']}"
+            draft.made.pods.append(
+                pod(draft, holder, node["metadata"]["name"], {name: str(free), "cpu": "0"})
+            )
+
+
 BREAKS: Final[dict[str, Callable[[Draft], None]]] = {
     "fits": _nothing, "admission": _admission, "permission": _permission, "quota": _quota,
     "networks": _networks, "combination": _combination, "shortage": _shortage,
+    "crowded": _crowded,
 }  # fmt: skip
