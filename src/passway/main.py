@@ -17,6 +17,9 @@ _OTHER: Final = "Other"
 
 COMMANDS: Final = {
     "check": Entry(_ASK, "passway.cli.check:check", "Would this VM get running? Say why not."),
+    "explain": Entry(
+        _ASK, "passway.cli.explain:explain", "Why does this existing VM not run? Who says so?"
+    ),
     "fit": Entry(_ASK, "passway.cli.fit:fit", "How many more of this VM fit, and what ends it."),
     "drift": Entry(
         _ASK, "passway.cli.drift:drift", "Where advertised, permitted and asked differ."

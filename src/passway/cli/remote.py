@@ -47,6 +47,10 @@ class RemoteBackend:
             f"/api/v1/nodes/{quote(node, safe='')}/drain-impact", d.DrainImpact
         )
 
+    async def explain(self, namespace: str, name: str) -> d.ExplanationDocument:
+        place = f"{quote(namespace, safe='')}/{quote(name, safe='')}"
+        return await self._service.get(f"/api/v1/vms/{place}/explanation", d.ExplanationDocument)
+
     async def check(
         self,
         text: str | bytes,

@@ -7,7 +7,7 @@ needs no writing; `SnapshotBackend` adds the plans of changes and refuses to app
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NoReturn, Protocol, TypeVar, cast
 
@@ -24,14 +24,16 @@ from passway.model.reasons import SHOWN
 from passway.model.verdict import Fits, Verdict
 from passway.plan.permit import Change, plan_permit, plan_unpermit
 from passway.preflight.drift import drift
+from passway.preflight.explain import Explanation, explain
 from passway.preflight.questions import drain, fit
-from passway.preflight.redact import redact
+from passway.preflight.redact import redact, redact_issue
 from passway.preflight.references import refers
 from passway.preflight.walk import ask, check
 from passway.service import documents as d
 from passway.service import launcher, rendering, report
 from passway.service.machines import machines
 from passway.service.mine import my_devices
+from passway.service.stored import AtHand, Stored
 
 MAX_MACHINES: Final = 100
 SHORT: Final = 16 * 1024
@@ -47,6 +49,8 @@ class Backend(Protocol):
     async def permits(self) -> d.PermitList: ...
     async def drift(self) -> d.DriftReport: ...
     async def drain_impact(self, node: str) -> d.DrainImpact: ...
+
+    async def explain(self, namespace: str, name: str) -> d.ExplanationDocument: ...
 
     async def check(
         self,
@@ -98,6 +102,11 @@ class Reading(ABC):
     @abstractmethod
     def snapshot(self) -> Snapshot:
         """The cluster as it is to be judged now."""
+
+    @property
+    @abstractmethod
+    def stored(self) -> Stored:
+        """Where VMs are read whole."""
 
     async def inventory(self) -> d.DeviceInventory:
         return report.inventory(self.snapshot)
@@ -151,6 +160,14 @@ class Reading(ABC):
             return tuple(report.verdict(verdict, shown) for verdict in found)
 
         return await _off_loop(text, judge)
+
+    async def explain(self, namespace: str, name: str) -> d.ExplanationDocument:
+        """Why the VM does not run, or that it does; raises NotFound."""
+        self.admit(namespace)
+        traces = await self.stored.traces((namespace, name))
+        spec = stored_machine(traces.document)
+        found = explain(spec, traces, self.snapshot)
+        return report.explanation(self._explained(found), traces.unread)
 
     async def fit(
         self, text: str | bytes, file: str, *, namespace: str = "default"
@@ -222,6 +239,17 @@ class Reading(ABC):
     def _shown(self, verdict: Verdict) -> Verdict:
         return verdict if self.may_see is None else redact(verdict, self.may_see)
 
+    def _explained(self, found: Explanation) -> Explanation:
+        may_see = self.may_see
+        if may_see is None:
+            return found
+        return replace(
+            found,
+            verdict=redact(found.verdict, may_see),
+            issues=tuple(redact_issue(issue, may_see) for issue in found.issues),
+            also=tuple(redact_issue(issue, may_see) for issue in found.also),
+        )
+
     def admitted(self, machine: dict[str, Any]) -> Verdict:
         """The verdict of a machine that may be created; raises PreflightFailed for a no."""
         verdict = self.verdicts(msgspec.json.encode(machine), "request", "default")[0]
@@ -233,11 +261,25 @@ class Reading(ABC):
 
 
 class SnapshotBackend(Reading):
-    """Answers from one snapshot. `source` is how it is called when a write is refused."""
+    """Answers from one snapshot. `source` is how it is called when a write is refused.
 
-    def __init__(self, snapshot: Snapshot, source: str = "a snapshot") -> None:
+    `objects` gives what the snapshot was made of, as plain objects, for what is read of one VM.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        source: str = "a snapshot",
+        objects: Callable[[], Iterable[Mapping[str, Any]]] = tuple,
+    ) -> None:
         self._snapshot = snapshot
         self._source = source
+        self._stored = AtHand(objects)
+
+    @property
+    @override
+    def stored(self) -> Stored:
+        return self._stored
 
     @property
     @override
@@ -286,6 +328,12 @@ class SnapshotBackend(Reading):
 async def _off_loop(text: str | bytes, work: Callable[[], T]) -> T:
     """A long text takes up to a second to read: in a thread, so that others are answered."""
     return work() if len(text) <= SHORT else await asyncio.to_thread(work)
+
+
+def stored_machine(machine: Mapping[str, Any]) -> MachineSpec:
+    """The spec of an object that a cluster has."""
+    name = machine["metadata"].get("name")
+    return one_machine(msgspec.json.encode(machine), f"{machine.get('kind')} {name}", "default")
 
 
 def one_machine(text: str | bytes, file: str, namespace: str) -> MachineSpec:

@@ -22,6 +22,7 @@ from passway.service.audit import Audit, AuditEntry
 from passway.service.backend import Reading, confirmed, created
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
+from passway.service.stored import InCluster, Stored
 
 
 class ClusterBackend(Reading):
@@ -42,6 +43,12 @@ class ClusterBackend(Reading):
         self._audit = audit
         self._user = user
         self._now = now
+        self._stored = InCluster(cluster)
+
+    @property
+    @override
+    def stored(self) -> Stored:
+        return self._stored
 
     @property
     @override

@@ -56,8 +56,10 @@ class IssueDocument(Document, frozen=True, kw_only=True):
 
 
 class StageDocument(Document, frozen=True, kw_only=True):
+    """`not_reached` is said only of an existing VM, which stands at an earlier stage."""
+
     stage: str
-    outcome: Literal["pass", "warn", "fail", "unknown", "not_checked"]
+    outcome: Literal["pass", "warn", "fail", "unknown", "not_checked", "not_reached"]
 
 
 class NodeVerdict(Document, frozen=True, kw_only=True):
@@ -273,6 +275,47 @@ class DrainImpact(Document, frozen=True, kw_only=True):
     items: tuple[ImpactDocument, ...]
 
 
+class WordsDocument(Document, frozen=True, kw_only=True):
+    """What a component says of one object, letter by letter; `count`: how often, `time`: last."""
+
+    component: str
+    about: MachineRef
+    reason: str
+    message: str
+    time: str | None = None
+    count: int = 1
+
+
+class ExplanationDocument(Document, frozen=True, kw_only=True):
+    """Why an existing VM does not run: where it stands, who says so, and what our walk says of it.
+
+    `agreement`: whether the walk finds what the component says (`agrees`), finds nothing any more
+    while KubeVirt still waits for its next try (`cause_gone`), finds nothing although it should
+    (`differs`), could not decide (`undecided`), knows nothing of that kind (`not_modelled`), or
+    nobody says anything (`nothing_said`). `issues` are our reasons for that stage; `also` is what
+    else would stop a start now. `verdict` is the walk as if the VM were asked for now, and nothing
+    of it existed. `unread`: kinds of traces that were not read, with why.
+    """
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["Explanation"] = "Explanation"
+    machine: MachineRef
+    state: Literal["running", "stopped", "waiting", "failing"]
+    status: str | None
+    phase: str | None
+    node: str | None
+    stage: str | None
+    said: tuple[WordsDocument, ...]
+    agreement: Literal[
+        "agrees", "cause_gone", "differs", "undecided", "not_modelled", "nothing_said"
+    ]
+    issues: tuple[IssueDocument, ...]
+    also: tuple[IssueDocument, ...]
+    stages: tuple[StageDocument, ...]
+    verdict: VerdictDocument
+    unread: dict[str, str] = {}
+
+
 class UsbDocument(Document, frozen=True, kw_only=True):
     """A USB device; `id` is `vendor:product-bus:device`."""
 
@@ -449,6 +492,6 @@ class Problem(Document, frozen=True, kw_only=True):
 PUBLISHED: Final[tuple[type[Document], ...]] = (
     VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
     MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
-    HostDevices, LauncherPod,
+    HostDevices, LauncherPod, ExplanationDocument,
 )  # fmt: skip
 """The documents with a published JSON Schema."""

@@ -7,7 +7,7 @@ shared: each side may change its own. The decision behind it: seven calls are al
 Passway uses, so a store in memory and a real API server can pass the same contract tests.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
@@ -67,8 +67,18 @@ class Cluster(Protocol):
         """One object."""
         ...
 
-    async def list(self, kind: Kind, namespace: str | None = None) -> tuple[list[Object], str]:
-        """The objects, by namespace and name, and the resourceVersion to watch from."""
+    async def list(
+        self,
+        kind: Kind,
+        namespace: str | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> tuple[list[Object], str]:
+        """The objects, by namespace and name, and the resourceVersion to watch from.
+
+        Only those with these labels and these values of fields (`involvedObject.name`).
+        """
         ...
 
     def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:

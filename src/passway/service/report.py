@@ -4,22 +4,25 @@ Pure: everything is computed from what is passed in. Lists are sorted, so the sa
 the same bytes. Positions, words and remedies come from the issue and the registry of reasons.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final, Literal
 
 from passway.cluster import kinds
 from passway.cluster.amounts import HUGEPAGES, KUBEVIRT_DEVICES, as_quantity, is_device
 from passway.cluster.fold import NodeInfo
-from passway.cluster.snapshot import Snapshot
+from passway.cluster.snapshot import Read, Snapshot
 from passway.kubevirt.gates import gates_of
 from passway.kubevirt.node_rules import CPU_MANAGER, SCHEDULABLE
 from passway.kubevirt.overhead import MIB, WHY
 from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.reasons import REASONS, SHOWN, render
-from passway.model.verdict import Holding, Issue, Param, Part, Ref, Verdict
+from passway.model.verdict import Holding, Issue, Param, Part, Ref, StageResult, Verdict
 from passway.plan.permit import Change
 from passway.preflight import networks, supply
+from passway.preflight.explain import Explanation
 from passway.preflight.questions import Fit, Impact
+from passway.preflight.standing import Words
 from passway.service import documents as d
 
 Hint = Literal["gpu", "host-device", "sriov"]
@@ -75,10 +78,7 @@ def verdict(found: Verdict, shown: int = SHOWN) -> d.VerdictDocument:
         replicas=found.replicas,
         places=found.places or 0,
         issues=issues(found.issues, shown),
-        stages=tuple(
-            d.StageDocument(stage=stage.stage.value, outcome=stage.outcome.value)
-            for stage in found.stages
-        ),
+        stages=_stages(found.stages),
         nodes=tuple(
             d.NodeVerdict(name=node.name, meets=node.meets, fails=node.fails, places=node.places)
             for node in found.nodes
@@ -102,6 +102,55 @@ def fit(found: Fit) -> d.FitDocument:
             if node.places
         ),
         verdict=verdict(found.verdict),
+    )
+
+
+def explanation(found: Explanation, unread: Mapping[str, Read]) -> d.ExplanationDocument:
+    standing = found.standing
+    return d.ExplanationDocument(
+        machine=machine_ref(found.verdict.subject),
+        state=standing.state.value,
+        status=found.status,
+        phase=found.phase,
+        node=found.node,
+        stage=standing.stage.value if standing.stage else None,
+        said=tuple(map(_words, standing.words)),
+        agreement=found.agreement.value,
+        issues=_placeless(found.issues),
+        also=_placeless(found.also),
+        stages=_stages(found.stages),
+        verdict=verdict(without_places(found.verdict)),
+        unread={plural: read.value for plural, read in sorted(unread.items())},
+    )
+
+
+def _stages(found: Iterable[StageResult]) -> tuple[d.StageDocument, ...]:
+    return tuple(
+        d.StageDocument(stage=item.stage.value, outcome=item.outcome.value) for item in found
+    )
+
+
+def _placeless(found: Iterable[Issue]) -> tuple[d.IssueDocument, ...]:
+    return issues(replace(item, position=None) for item in found)
+
+
+def without_places(found: Verdict) -> Verdict:
+    """Nobody wrote the text that a stored object was read from: its lines say nothing."""
+    stages = tuple(
+        replace(stage, issues=tuple(replace(item, position=None) for item in stage.issues))
+        for stage in found.stages
+    )
+    return replace(found, stages=stages)
+
+
+def _words(said: Words) -> d.WordsDocument:
+    return d.WordsDocument(
+        component=said.component,
+        about=machine_ref(said.about),
+        reason=said.reason,
+        message=said.message,
+        time=said.time or None,
+        count=said.times,
     )
 
 

@@ -1,0 +1,80 @@
+"""The cluster without one VM, or with it stopped: what its launcher holds is free again.
+
+Owns which objects that changes: the launchers, the VMI, and what quotas count of them. Quotas are
+counted by the API server; here they give back what the launcher would be charged, so that a VM that
+is asked about again is not kept away by itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from passway.cluster import kinds, records
+from passway.cluster.amounts import parse
+from passway.cluster.fold import FoldedPod
+from passway.cluster.overlay import ObjectEvent
+from passway.cluster.snapshot import Key, Snapshot
+from passway.preflight import quota
+from passway.preflight.stage import Question
+
+MACHINE_COUNT: Final = "count/virtualmachines.kubevirt.io"
+INSTANCE_COUNT: Final = "count/virtualmachineinstances.kubevirt.io"
+
+
+def launchers(snapshot: Snapshot, key: Key) -> tuple[FoldedPod, ...]:
+    """The launchers of a VM that hold something or wait for it."""
+    assigned = (pod for held in snapshot.usage.values() for pod in held.pods)
+    return tuple(
+        pod
+        for pods in (snapshot.pending.values(), assigned)
+        for pod in pods
+        if pod.machine == key[1] and pod.namespace == key[0]
+    )
+
+
+def stopped(question: Question, key: Key) -> tuple[ObjectEvent, ...]:
+    """The events of a VM that stops. `question` is about that VM."""
+    snapshot = question.snapshot
+    pods = launchers(snapshot, key)
+    running = key in snapshot.all(kinds.INSTANCES, records.VirtualMachineInstance)
+    gone = [ObjectEvent(kinds.PODS, pod.key) for pod in pods]
+    if running:
+        gone.append(ObjectEvent(kinds.INSTANCES, key))
+    return (*gone, *_given_back(question, launched=bool(pods), running=running, made=False))
+
+
+def absent(question: Question, key: Key) -> tuple[ObjectEvent, ...]:
+    """The events of a VM that never was: nothing of it is counted."""
+    snapshot = question.snapshot
+    made = key in snapshot.all(kinds.MACHINES, records.VirtualMachine)
+    running = key in snapshot.all(kinds.INSTANCES, records.VirtualMachineInstance)
+    pods = launchers(snapshot, key)
+    gone = [ObjectEvent(kinds.PODS, pod.key) for pod in pods]
+    return (*gone, *_given_back(question, launched=bool(pods), running=running, made=made))
+
+
+def _given_back(
+    question: Question, *, launched: bool, running: bool, made: bool
+) -> Iterator[ObjectEvent]:
+    """The quotas of the namespace, without what the VM is charged for."""
+    charges = {key: amount.nanos for key, amount in quota.charges(question).items()}
+    counts = {MACHINE_COUNT: made, INSTANCE_COUNT: running}
+    counted = {key for key in charges if counts.get(key, launched)}
+    found = question.snapshot.all(kinds.QUOTAS, records.ResourceQuota)
+    for key, item in found.items():
+        if key[0] != question.spec.namespace or quota.applies(item, question) is False:
+            continue
+        status = item.status or records.QuotaStatus()
+        used = parse(status.used)
+        left = _less(used, {name: charges[name] for name in counted & used.keys()})
+        if left != used:
+            amounts = {name: f"{nanos}n" for name, nanos in left.items()}
+            kept = msgspec.structs.replace(
+                item, status=msgspec.structs.replace(status, used=amounts)
+            )
+            yield ObjectEvent(kinds.QUOTAS, key, kept)
+
+
+def _less(used: Mapping[str, int], charged: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(amount - charged.get(name, 0), 0) for name, amount in used.items()}
