@@ -21,6 +21,9 @@ COMMANDS: Final = {
         _ASK, "passway.cli.explain:explain", "Why does this existing VM not run? Who says so?"
     ),
     "fit": Entry(_ASK, "passway.cli.fit:fit", "How many more of this VM fit, and what ends it."),
+    "what-if": Entry(
+        _ASK, "passway.cli.what_if:what_if", "The same question, were the cluster another one."
+    ),
     "drift": Entry(
         _ASK, "passway.cli.drift:drift", "Where advertised, permitted and asked differ."
     ),

@@ -13,10 +13,13 @@ import msgspec
 from passway.cluster import kinds, records
 from passway.cluster.amounts import parse
 from passway.cluster.fold import FoldedPod
-from passway.cluster.overlay import ObjectEvent
+from passway.cluster.overlay import ObjectEvent, overlaid
 from passway.cluster.snapshot import Key, Snapshot
+from passway.manifest.spec import MachineSpec
+from passway.model.verdict import Verdict
 from passway.preflight import quota
 from passway.preflight.stage import Question
+from passway.preflight.walk import ask, preflight
 
 MACHINE_COUNT: Final = "count/virtualmachines.kubevirt.io"
 INSTANCE_COUNT: Final = "count/virtualmachineinstances.kubevirt.io"
@@ -52,6 +55,13 @@ def absent(question: Question, key: Key) -> tuple[ObjectEvent, ...]:
     pods = launchers(snapshot, key)
     gone = [ObjectEvent(kinds.PODS, pod.key) for pod in pods]
     return (*gone, *_given_back(question, launched=bool(pods), running=running, made=made))
+
+
+def again(spec: MachineSpec, snapshot: Snapshot, key: Key) -> tuple[Question, Verdict]:
+    """The walk of a VM that exists, as if it were asked for now and nothing of it existed."""
+    events = absent(ask(spec, snapshot, 1), key)
+    question = ask(spec, overlaid(snapshot, events), 1)
+    return question, preflight(question)
 
 
 def _given_back(

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from passway.cluster.overlay import overlaid
 from passway.cluster.snapshot import Snapshot
 from passway.cluster.traces import InstanceStatus, MachineStatus, Traces
 from passway.kubevirt.configuration import configuration_of
 from passway.manifest.spec import MachineSpec
 from passway.model.verdict import Issue, Outcome, Param, Severity, Stage, StageResult, Verdict
-from passway.preflight.absence import absent
+from passway.preflight.absence import again
 from passway.preflight.lifecycle import BLOCKS
 from passway.preflight.standing import CONTROLLER, Standing, State, pinned, standing
-from passway.preflight.walk import ask, preflight
 
 RETRIED: Final = frozenset({Stage.ADMISSION, Stage.PERMISSION, Stage.QUOTA, Stage.NETWORKS})
 """What virt-controller tries again after a while, without looking whether the cause is gone."""
@@ -68,8 +66,7 @@ class Explanation:
 
 def explain(spec: MachineSpec, traces: Traces, snapshot: Snapshot) -> Explanation:
     """Where the VM stands and why. `spec` is read from its stored object."""
-    events = absent(ask(spec, snapshot, 1), traces.key)
-    verdict = preflight(ask(spec, overlaid(snapshot, events), 1))
+    _, verdict = again(spec, snapshot, traces.key)
     found = _in_drain(spec, traces, snapshot, standing(traces))
     agreement = _agreement(found, verdict)
     instance = (traces.instance.status if traces.instance else None) or InstanceStatus()

@@ -7,7 +7,7 @@ needs no writing; `SnapshotBackend` adds the plans of changes and refuses to app
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NoReturn, Protocol, TypeVar, cast
 
@@ -23,8 +23,10 @@ from passway.model.override import override
 from passway.model.reasons import SHOWN
 from passway.model.verdict import Fits, Verdict
 from passway.plan.permit import Change, plan_permit, plan_unpermit
+from passway.plan.what_if import Fact, Stop, concerned, suppose
 from passway.preflight.drift import drift
 from passway.preflight.explain import Explanation, explain
+from passway.preflight.moves import moves
 from passway.preflight.questions import drain, fit
 from passway.preflight.redact import redact, redact_issue
 from passway.preflight.references import refers
@@ -33,7 +35,7 @@ from passway.service import documents as d
 from passway.service import launcher, rendering, report
 from passway.service.machines import machines
 from passway.service.mine import my_devices
-from passway.service.stored import AtHand, Stored
+from passway.service.stored import AtHand, Stored, missing
 
 MAX_MACHINES: Final = 100
 SHORT: Final = 16 * 1024
@@ -51,6 +53,20 @@ class Backend(Protocol):
     async def drain_impact(self, node: str) -> d.DrainImpact: ...
 
     async def explain(self, namespace: str, name: str) -> d.ExplanationDocument: ...
+
+    async def what_if(
+        self,
+        facts: Sequence[Fact],
+        text: str | bytes | None = None,
+        file: str = "",
+        *,
+        namespace: str = "default",
+    ) -> d.WhatIfDocument:
+        """The question about a manifest, and about the VMs that drains move, on a changed cluster.
+
+        Nothing is written.
+        """
+        ...
 
     async def check(
         self,
@@ -168,6 +184,37 @@ class Reading(ABC):
         spec = stored_machine(traces.document)
         found = explain(spec, traces, self.snapshot)
         return report.explanation(self._explained(found), traces.unread)
+
+    async def what_if(
+        self,
+        facts: Sequence[Fact],
+        text: str | bytes | None = None,
+        file: str = "",
+        *,
+        namespace: str = "default",
+    ) -> d.WhatIfDocument:
+        """As the protocol says."""
+        snapshot = self.snapshot
+        keys = concerned(facts, snapshot)
+        stored = await self.stored.machines(keys)
+        for fact in facts:
+            if isinstance(fact, Stop) and fact.key not in stored:
+                raise missing(fact.key)
+
+        def judge() -> d.WhatIfDocument:
+            specs = {key: stored_machine(item) for key, item in stored.items()}
+            after = suppose(snapshot, facts, specs)
+            asked: list[tuple[Verdict, Verdict]] = []
+            if text is not None:
+                pair = [
+                    self.verdicts(text, file, namespace, snapshot=view)
+                    for view in (snapshot, after.snapshot)
+                ]
+                asked = list(zip(*pair, strict=True))
+            lost = {key: specs[key] for key in after.moved if key in specs}
+            return report.what_if(after, asked, moves(lost, after.snapshot))
+
+        return await asyncio.to_thread(judge)
 
     async def fit(
         self, text: str | bytes, file: str, *, namespace: str = "default"
@@ -331,9 +378,14 @@ async def _off_loop(text: str | bytes, work: Callable[[], T]) -> T:
 
 
 def stored_machine(machine: Mapping[str, Any]) -> MachineSpec:
-    """The spec of an object that a cluster has."""
-    name = machine["metadata"].get("name")
-    return one_machine(msgspec.json.encode(machine), f"{machine.get('kind')} {name}", "default")
+    """The spec of an object that a cluster has, as far as it can be read.
+
+    The API server took it, so a field that is not known here is no fault of whoever asks.
+    """
+    meta = {name: value for name, value in machine["metadata"].items() if name != "managedFields"}
+    text = msgspec.json.encode({**machine, "metadata": meta, "status": {}})
+    found = parse_manifest(text, f"{machine.get('kind')} {meta.get('name')}")
+    return found.machines[0] if found.machines else found.require()[0]
 
 
 def one_machine(text: str | bytes, file: str, namespace: str) -> MachineSpec:

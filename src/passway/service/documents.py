@@ -316,6 +316,53 @@ class ExplanationDocument(Document, frozen=True, kw_only=True):
     unread: dict[str, str] = {}
 
 
+class SuppositionDocument(Document, frozen=True, kw_only=True):
+    """One change of a what-if. `target`: the node, the VM or the resource.
+
+    Of a drain: what it does to each VM, and how many other pods leave, whose replacements are
+    not foreseen.
+    """
+
+    change: Literal["drain", "stop", "permit", "add-node"]
+    target: str
+    changed: bool
+    impacts: tuple[ImpactDocument, ...] = ()
+    other_pods: int = 0
+
+
+class ComparisonDocument(Document, frozen=True, kw_only=True):
+    """The same question before and after; `resolved` and `added` are the findings that differ."""
+
+    machine: MachineRef
+    before: VerdictDocument
+    after: VerdictDocument
+    resolved: tuple[IssueDocument, ...]
+    added: tuple[IssueDocument, ...]
+
+
+class MoveDocument(Document, frozen=True, kw_only=True):
+    """A VM that loses its node. `node`: where it goes in an arrangement of all of them."""
+
+    machine: MachineRef
+    node: str | None
+    verdict: VerdictDocument
+
+
+class WhatIfDocument(Document, frozen=True, kw_only=True):
+    """The same questions on a changed cluster; nothing was changed.
+
+    `asked`: the machines of the manifest. `moved`: the VMs that drains would stop or move, each
+    asked about again; `together` says whether there is a place for all of them at once.
+    """
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["WhatIf"] = "WhatIf"
+    changes: tuple[SuppositionDocument, ...]
+    asked: tuple[ComparisonDocument, ...]
+    moved: tuple[MoveDocument, ...]
+    together: Literal["yes", "no", "unknown"] | None
+
+
 class UsbDocument(Document, frozen=True, kw_only=True):
     """A USB device; `id` is `vendor:product-bus:device`."""
 
@@ -492,6 +539,6 @@ class Problem(Document, frozen=True, kw_only=True):
 PUBLISHED: Final[tuple[type[Document], ...]] = (
     VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
     MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
-    HostDevices, LauncherPod, ExplanationDocument,
+    HostDevices, LauncherPod, ExplanationDocument, WhatIfDocument,
 )  # fmt: skip
 """The documents with a published JSON Schema."""

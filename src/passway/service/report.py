@@ -6,7 +6,7 @@ the same bytes. Positions, words and remedies come from the issue and the regist
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from passway.cluster import kinds
 from passway.cluster.amounts import HUGEPAGES, KUBEVIRT_DEVICES, as_quantity, is_device
@@ -19,8 +19,10 @@ from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.reasons import REASONS, SHOWN, render
 from passway.model.verdict import Holding, Issue, Param, Part, Ref, StageResult, Verdict
 from passway.plan.permit import Change
+from passway.plan.what_if import AddNode, After, Allow, Drain, Fact, Stop, Supposed
 from passway.preflight import networks, supply
 from passway.preflight.explain import Explanation
+from passway.preflight.moves import Moves
 from passway.preflight.questions import Fit, Impact
 from passway.preflight.standing import Words
 from passway.service import documents as d
@@ -358,18 +360,79 @@ def drift(found: tuple[Issue, ...]) -> d.DriftReport:
     return d.DriftReport(issues=issues(found))
 
 
+def what_if(
+    after: After, asked: Iterable[tuple[Verdict, Verdict]], found: Moves
+) -> d.WhatIfDocument:
+    return d.WhatIfDocument(
+        changes=tuple(map(_supposition, after.supposed)),
+        asked=tuple(_comparison(*pair) for pair in asked),
+        moved=tuple(
+            d.MoveDocument(
+                machine=machine_ref(item.verdict.subject),
+                node=item.node,
+                verdict=verdict(without_places(item.verdict)),
+            )
+            for item in found.items
+        ),
+        together=found.together.value if found.items else None,
+    )
+
+
+def _supposition(found: Supposed) -> d.SuppositionDocument:
+    change, target = _fact(found.fact)
+    return d.SuppositionDocument(
+        change=change,
+        target=target,
+        changed=found.changed,
+        impacts=tuple(map(_impact, found.impacts)),
+        other_pods=found.others,
+    )
+
+
+def _fact(fact: Fact) -> tuple[Literal["drain", "stop", "permit", "add-node"], str]:
+    match fact:
+        case Drain(node):
+            return "drain", node
+        case Stop(key):
+            return "stop", "/".join(key)
+        case Allow(permit):
+            return "permit", permit.resource_name
+        case AddNode(node):
+            return "add-node", node.metadata.name
+        case _:
+            assert_never(fact)
+
+
+def _comparison(before: Verdict, after: Verdict) -> d.ComparisonDocument:
+    had = {_told(item) for item in before.issues}
+    has = {_told(item) for item in after.issues}
+    return d.ComparisonDocument(
+        machine=machine_ref(after.subject),
+        before=verdict(before),
+        after=verdict(after),
+        resolved=issues(item for item in before.issues if _told(item) not in has),
+        added=issues(item for item in after.issues if _told(item) not in had),
+    )
+
+
+def _told(found: Issue) -> tuple[str, str]:
+    """What makes two findings the same, whatever the numbers in them are."""
+    return (found.reason, found.path)
+
+
 def drain(node: str, found: tuple[Impact, ...]) -> d.DrainImpact:
     return d.DrainImpact(
         node=node,
-        items=tuple(
-            d.ImpactDocument(
-                namespace=item.machine.namespace or "default",
-                name=item.machine.name,
-                effect=item.effect,
-                devices=item.devices,
-                eviction_strategy=item.strategy,
-                room=item.room,
-            )
-            for item in found
-        ),
+        items=tuple(map(_impact, found)),
+    )
+
+
+def _impact(item: Impact) -> d.ImpactDocument:
+    return d.ImpactDocument(
+        namespace=item.machine.namespace or "default",
+        name=item.machine.name,
+        effect=item.effect,
+        devices=item.devices,
+        eviction_strategy=item.strategy,
+        room=item.room,
     )

@@ -23,8 +23,8 @@ OF_MACHINE: Final = "vm.kubevirt.io/name"
 class Stored(Protocol):
     """Where VMs are read whole."""
 
-    async def machine(self, key: Key) -> Object:
-        """The VM as it is stored, or the VMI of one without a VM; raises NotFound."""
+    async def machines(self, keys: Iterable[Key]) -> Mapping[Key, Object]:
+        """The VMs as they are stored, or the VMIs of those without a VM; only those found."""
         ...
 
     async def traces(self, key: Key) -> Traces:
@@ -45,9 +45,19 @@ class AtHand:
     def __init__(self, objects: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
         self._objects = objects
 
-    async def machine(self, key: Key) -> Object:
+    async def machines(self, keys: Iterable[Key]) -> Mapping[Key, Object]:
         """As the protocol says."""
-        return dict((await self.traces(key)).document)
+        wanted = frozenset(keys)
+        found: dict[Key, Object] = {}
+        for item in self._objects():
+            kind = kinds.kind_of(str(item.get("apiVersion")), str(item.get("kind")))
+            meta = item.get("metadata") or {}
+            key = (meta.get("namespace") or "default", meta.get("name") or "")
+            if key in wanted and (
+                kind == kinds.MACHINES or (kind == kinds.INSTANCES and key not in found)
+            ):
+                found[key] = dict(item)
+        return found
 
     async def traces(self, key: Key) -> Traces:
         """As the protocol says; events that nobody wrote into a dump are not missed."""
@@ -63,13 +73,15 @@ class InCluster:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
-    async def machine(self, key: Key) -> Object:
+    async def machines(self, keys: Iterable[Key]) -> Mapping[Key, Object]:
         """As the protocol says."""
+        wanted = tuple(keys)
+        found = await asyncio.gather(*map(self._machine, wanted))
+        return {key: item for key, item in zip(wanted, found, strict=True) if item}
+
+    async def _machine(self, key: Key) -> Object | None:
         found = await self._optional(kinds.MACHINES, key)
-        found = found or await self._optional(kinds.INSTANCES, key)
-        if found is None:
-            raise missing(key)
-        return found
+        return found or await self._optional(kinds.INSTANCES, key)
 
     async def traces(self, key: Key) -> Traces:
         """As the protocol says."""
