@@ -92,10 +92,12 @@ class RemoteBackend:
         namespace: str = "default",
         replicas: int | None = None,
         expand: bool = False,
+        server_dry_run: bool = False,
     ) -> tuple[d.VerdictDocument, ...]:
         body = await self._manifest(
-            "/api/v1/preflight", text, file, namespace=namespace, replicas=replicas, expand=expand
-        )
+            "/api/v1/preflight", text, file, namespace=namespace, replicas=replicas,
+            expand=expand, server_dry_run=server_dry_run or None,
+        )  # fmt: skip
         if self._service.decoded(body, _Kinded).kind == "VerdictList":
             items = self._service.decoded(body, d.VerdictList).items
         else:

@@ -19,12 +19,12 @@ from passway.kube.config import ClientConfig
 from passway.kube.objects import key_of, path_of, selector_of, to_create
 from passway.kube.patch import patched
 from passway.kube.served import absence
-from passway.kube.status import refusal
+from passway.kube.status import refusal, trial_of
 from passway.kube.transport import JSON, REQUEST_S, Sleep, Transport
 from passway.kube.watch import watched
 from passway.kube.wire import head_of, object_of, objects_of, records_decoder, records_of
 from passway.model.errors import InvalidInput, NotFound, PasswayError, Unavailable
-from passway.service.ports import Expired, Object, Page, Patch, WatchEvent
+from passway.service.ports import Expired, Object, Page, Patch, Trial, WatchEvent
 
 PAGE: Final = 500
 LISTS: Final = 3
@@ -106,6 +106,15 @@ class KubeCluster:
         return await self._asked(
             "POST", kind, None, namespace, new, JSON, _writing(dry_run), verb="create"
         )
+
+    async def trial(self, kind: Kind, obj: Object) -> Trial:
+        """Creates nothing, and says what everybody on the way said."""
+        new = to_create(kind, obj)
+        namespace = new["metadata"].get("namespace")
+        status, body, warnings = await self._transport.heard(
+            "POST", path_of(kind, namespace), _writing(dry_run=True), _encoded(kind, new), JSON
+        )
+        return trial_of(status, body, warnings, kind, namespace)
 
     async def patch(
         self,

@@ -34,7 +34,7 @@ from passway.kube.objects import (
 from passway.kube.patch import patched, same
 from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound
 from passway.model.names import InvalidName, dns_subdomain
-from passway.service.ports import Change, Expired, Object, Page, Patch, WatchEvent
+from passway.service.ports import Change, Expired, Object, Page, Patch, Trial, WatchEvent
 
 _NAMESPACES: Final = "namespaces"
 _IDENTITY: Final = ("name", "namespace", "uid")
@@ -185,6 +185,16 @@ class MemoryCluster:
             meta.pop(name, None)
         stamped = self._stamped(new)
         return stamped if dry_run else self._commit(kind, stamped, "ADDED")
+
+    async def trial(self, kind: Kind, obj: Object) -> Trial:
+        """Creates nothing; there is nobody on the way here who would say anything."""
+        try:
+            await self.create(kind, obj, dry_run=True)
+        except Conflict as error:
+            return Trial(accepted=True, reason="AlreadyExists", message=str(error))
+        except (InvalidInput, NotFound) as error:
+            return Trial(accepted=False, reason=error.code, message=str(error))
+        return Trial(accepted=True)
 
     async def patch(
         self,

@@ -64,6 +64,14 @@ STANDING: Final = (
         "Compare what it says for each group of nodes with what the VM asks for.",
     ),
     Reason(
+        "ClaimNotMade",
+        "A resource claim of the launcher is not made",
+        "the launcher waits for a ResourceClaim that is to be made from a template, and was not "
+        "made",
+        "Create the ResourceClaimTemplate, correct its name in the VM, or raise the quota on claims, "
+        "as the message says.",
+    ),
+    Reason(
         "KubeletRejectedTopology",
         "The kubelet cannot align the VM on NUMA nodes",
         "the kubelet of the node that the scheduler chose cannot give CPUs, memory and devices "

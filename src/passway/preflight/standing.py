@@ -183,7 +183,10 @@ def _launched(traces: Traces) -> Standing:
         return _failed(traces)
     scheduled = _condition(status.conditions, "PodScheduled", "False")
     if scheduled is not None:
-        return _unscheduled(traces, pod, scheduled)
+        return _unscheduled(pod, scheduled)
+    unmade = traces.said("FailedResourceClaimCreation")
+    if spec.node_name is None and unmade:
+        return Standing(State.WAITING, Stage.CLAIMS, "ClaimNotMade", (_of_event(unmade[0]),))
     if spec.node_name is None:
         printed = traces.machine.status if traces.machine else None
         if printed and printed.printable_status in VOLUMES_WAITED_FOR:
@@ -194,7 +197,7 @@ def _launched(traces: Traces) -> Standing:
     )
 
 
-def _unscheduled(traces: Traces, pod: StoredPod, condition: StatusCondition) -> Standing:
+def _unscheduled(pod: StoredPod, condition: StatusCondition) -> Standing:
     about = _pod_ref(pod)
     words = Words(
         SCHEDULER, about, condition.reason, condition.message, condition.last_transition_time or ""
@@ -206,8 +209,7 @@ def _unscheduled(traces: Traces, pod: StoredPod, condition: StatusCondition) -> 
             words = Words(SCHEDULER, about, words.reason, named, words.time)
         return Standing(State.WAITING, Stage.SCHEDULING, "SchedulingGated", (words,))
     stage = Stage.CLAIMS if _about_claims(condition.message) else Stage.SCHEDULING
-    told = (words, *map(_of_event, traces.said("FailedResourceClaimCreation")[:1]))
-    return Standing(State.WAITING, stage, "NotScheduled", told)
+    return Standing(State.WAITING, stage, "NotScheduled", (words,))
 
 
 def _about_claims(message: str) -> bool:

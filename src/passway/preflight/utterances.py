@@ -104,3 +104,30 @@ def of_domain(message: str) -> Meaning:
         if pattern.search(message):
             return meaning
     return _OTHER_DOMAIN
+
+
+# the API server: plugin/pkg/admission/{resourcequota,limitranger,podsecurity,serviceaccount}
+_SPEAKERS: Final = (
+    (re.compile(r"exceeded quota: ([^,\s]{1,253})|failed quota: ([^:\s]{1,253})"),
+     "ResourceQuota"),
+    (re.compile(r"violates PodSecurity"), "Pod Security"),
+    (re.compile(r"ValidatingAdmissionPolicy '([^']{1,253})'"), "ValidatingAdmissionPolicy"),
+    (re.compile(r"forbidden: \[?(?:minimum|maximum) .* usage per "), "LimitRange"),
+)  # fmt: skip
+SERVER: Final = "kube-apiserver"
+KUBEVIRT_WEBHOOK: Final = ".kubevirt.io"
+MODELLED_SPEAKERS: Final = ("ResourceQuota", "LimitRange", SERVER, "virt-api")
+
+
+def speaker_of(message: str) -> str:
+    """Who refused an object, by the API server's words."""
+    webhook = webhook_of(message)
+    if webhook is not None:
+        own = webhook.endswith(KUBEVIRT_WEBHOOK)
+        return f"virt-api ({webhook})" if own else f"webhook {webhook}"
+    for pattern, speaker in _SPEAKERS:
+        found = pattern.search(message)
+        if found:
+            name = next((item for item in found.groups() if item), "")
+            return f"{speaker} {name}".strip()
+    return SERVER

@@ -9,7 +9,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NoReturn, Protocol, TypeVar, cast
+from typing import Any, Final, NoReturn, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -30,7 +30,8 @@ from passway.preflight.moves import moves
 from passway.preflight.questions import drain, fit
 from passway.preflight.redact import redact, redact_issue
 from passway.preflight.references import refers
-from passway.preflight.walk import ask, check
+from passway.preflight.stage import Question
+from passway.preflight.walk import ask, preflight
 from passway.service import documents as d
 from passway.service import launcher, rendering, report
 from passway.service.machines import machines
@@ -40,6 +41,7 @@ from passway.service.stored import AtHand, Stored, missing
 MAX_MACHINES: Final = 100
 SHORT: Final = 16 * 1024
 T = TypeVar("T")
+Judged: TypeAlias = tuple[Question, Verdict]
 
 
 class Backend(Protocol):
@@ -76,7 +78,10 @@ class Backend(Protocol):
         namespace: str = "default",
         replicas: int | None = None,
         expand: bool = False,
-    ) -> tuple[d.VerdictDocument, ...]: ...
+        server_dry_run: bool = False,
+    ) -> tuple[d.VerdictDocument, ...]:
+        """The verdicts; with `server_dry_run` beside what the API server says of each."""
+        ...
 
     async def fit(
         self, text: str | bytes, file: str, *, namespace: str = "default"
@@ -168,14 +173,26 @@ class Reading(ABC):
         namespace: str = "default",
         replicas: int | None = None,
         expand: bool = False,
+        server_dry_run: bool = False,
     ) -> tuple[d.VerdictDocument, ...]:
         snapshot, shown = self.snapshot, 1000 if expand else SHOWN
 
-        def judge() -> tuple[d.VerdictDocument, ...]:
-            found = self.verdicts(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
-            return tuple(report.verdict(verdict, shown) for verdict in found)
+        def judge() -> tuple[Judged, ...]:
+            return self._judged(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
 
-        return await _off_loop(text, judge)
+        judged = await _off_loop(text, judge)
+        found = tuple(report.verdict(self._shown(verdict), shown) for _, verdict in judged)
+        if not server_dry_run:
+            return found
+        told = [await self.trials(*item) for item in judged]
+        return tuple(
+            msgspec.structs.replace(document, server=said)
+            for document, said in zip(found, told, strict=True)
+        )
+
+    @abstractmethod
+    async def trials(self, question: Question, verdict: Verdict) -> tuple[d.TrialDocument, ...]:
+        """What the API server says of the machine and its launcher on a dry run."""
 
     async def explain(self, namespace: str, name: str) -> d.ExplanationDocument:
         """Why the VM does not run, or that it does; raises NotFound."""
@@ -265,15 +282,27 @@ class Reading(ABC):
         snapshot: Snapshot | None = None,
     ) -> tuple[Verdict, ...]:
         """One verdict for each machine of the manifest; raises InvalidManifest with all faults."""
+        judged = self._judged(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
+        return tuple(self._shown(verdict) for _, verdict in judged)
+
+    def _judged(
+        self,
+        text: str | bytes,
+        file: str,
+        namespace: str,
+        replicas: int | None,
+        *,
+        expand: bool,
+        snapshot: Snapshot | None,
+    ) -> tuple[Judged, ...]:
         found = parse_manifest(text, file, namespace).require()
         if len(found) > MAX_MACHINES:
             raise InvalidInput(f"{len(found)} machines in one manifest; at most {MAX_MACHINES}")
         for spec in found:
             self.admit(spec.namespace)
         view = self.snapshot if snapshot is None else snapshot
-        return tuple(
-            self._shown(check(spec, view, replicas=replicas, expand=expand)) for spec in found
-        )
+        questions = [ask(spec, view, replicas) for spec in found]
+        return tuple((question, preflight(question, expand=expand)) for question in questions)
 
     def admit(self, namespace: str) -> None:
         """Raises Forbidden for a namespace that the asker is not confined to."""
@@ -332,6 +361,13 @@ class SnapshotBackend(Reading):
     @override
     def snapshot(self) -> Snapshot:
         return self._snapshot
+
+    @override
+    async def trials(self, question: Question, verdict: Verdict) -> NoReturn:  # noqa: ARG002 - of the port
+        raise InvalidInput(
+            f"{self._source} cannot be asked for a dry run",
+            hint="ask a cluster (--kubeconfig) or a service (--server)",
+        )
 
     async def permit(
         self,

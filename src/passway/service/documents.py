@@ -78,8 +78,37 @@ class NodeGroupDocument(Document, frozen=True, kw_only=True):
     fails: tuple[str, ...]
 
 
+class CauseDocument(Document, frozen=True, kw_only=True):
+    """One of the causes of a refusal, as the API server lists them."""
+
+    field: str
+    reason: str
+    message: str
+
+
+class TrialDocument(Document, frozen=True, kw_only=True):
+    """What the API server said of an object on a dry run; nothing was created.
+
+    `by`: who refused, as far as the words tell. `agreement`: whether our walk says the same of
+    what the API server looks at (`not_modelled`: a webhook, a policy or Pod Security refused,
+    which no walk can know). Not tried: what right is missing is in `message`.
+    """
+
+    object: MachineRef
+    outcome: Literal["accepted", "refused", "not_tried"]
+    agreement: Literal["agrees", "differs", "not_modelled", "not_tried"]
+    by: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    causes: tuple[CauseDocument, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
 class VerdictDocument(Document, frozen=True, kw_only=True):
-    """Would this machine get running now, with all its devices?"""
+    """Would this machine get running now, with all its devices?
+
+    `server`: what the API server says of the VM and of its launcher, if it was asked.
+    """
 
     api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
     kind: Literal["Verdict"] = "Verdict"
@@ -91,6 +120,7 @@ class VerdictDocument(Document, frozen=True, kw_only=True):
     stages: tuple[StageDocument, ...]
     nodes: tuple[NodeVerdict, ...]
     node_groups: tuple[NodeGroupDocument, ...]
+    server: tuple[TrialDocument, ...] = ()
 
 
 class VerdictList(Document, frozen=True, kw_only=True):

@@ -40,6 +40,26 @@ class Page:
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One of the causes of a refusal, as the API server lists them."""
+
+    field: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What everybody on the way said of an object that was not created."""
+
+    accepted: bool
+    reason: str = ""
+    message: str = ""
+    causes: tuple[Cause, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
 class Expired(errors.PasswayError):
     """The version to watch from is no longer, or not, in the history: list again."""
 
@@ -91,6 +111,13 @@ class Cluster(Protocol):
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:
         """Stores `obj`; `Conflict` ALREADY_EXISTS; `NotFound` when its namespace is missing."""
+        ...
+
+    async def trial(self, kind: Kind, obj: Object) -> Trial:
+        """Creates nothing (`dryRun=All`), and says what webhooks, quotas and policies said.
+
+        A refusal is an answer; raised is only what has nothing to do with the object.
+        """
         ...
 
     async def patch(

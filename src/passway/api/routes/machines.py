@@ -100,9 +100,16 @@ async def preflight(
     namespace: DefaultNamespace = "default",
     replicas: Replicas = None,
     expand: Flag = False,
+    server_dry_run: Flag = False,
 ) -> Response:
-    """Judges each machine of a manifest and creates nothing: a Verdict, or a VerdictList."""
-    found = await backend.check(text, FILE, namespace=namespace, replicas=replicas, expand=expand)
+    """Judges each machine of a manifest and creates nothing: a Verdict, or a VerdictList.
+
+    With `server_dry_run` the API server is asked too (`dryRun=All`), and stands in `server`.
+    """
+    found = await backend.check(
+        text, FILE, namespace=namespace, replicas=replicas, expand=expand,
+        server_dry_run=server_dry_run,
+    )  # fmt: skip
     return answer(found[0] if len(found) == 1 else d.VerdictList(items=found))
 
 
@@ -130,7 +137,7 @@ async def fit(
 async def what_if(
     backend: Admin, wanted: Annotated[WhatIfBody, Depends(json_body(WhatIfBody))]
 ) -> Response:
-    """The same question on a changed cluster, and every VM that a drain would move; writes nothing."""
+    """The same question on a changed cluster, and every VM that a drain would move."""
     manifest = wanted.manifest
     text = msgspec.json.encode(manifest) if isinstance(manifest, dict) else manifest
     found = await backend.what_if(wanted.facts(), text, FILE, namespace=wanted.namespace)
