@@ -34,6 +34,11 @@ _EFFECTS: Final = {
     "blocks": "refuses its eviction: the drain waits for ever",
     "external": "is evicted by somebody else's controller",
 }
+_TOGETHER: Final = {
+    "yes": "all of them find a place together",
+    "no": "each finds a place alone, but there is none for all of them together",
+    "unknown": "each finds a place alone; whether all of them do together was not decided",
+}
 _CHANGES: Final = ("drain", "stop", "permit", "add_node")
 
 
@@ -168,7 +173,7 @@ def _change(change: SuppositionDocument) -> Iterator[str]:
         yield words.visible(f"  {item.namespace}/{item.name} {_EFFECTS[item.effect]}")
     if change.other_pods:
         pods = words.count(change.other_pods, "other pod")
-        yield f"  {pods} leave it too; where their replacements go is not foreseen"
+        yield f"  evicted besides: {pods}, whose replacements go where nobody foresees"
 
 
 def _compared(item: ComparisonDocument) -> str:
@@ -194,11 +199,7 @@ def _moved(found: WhatIfDocument, table: Table, output: Output) -> str:
     lines += [_refused(item) for item in found.moved if item.verdict.fits != "yes"]
     each = all(item.verdict.fits == "yes" for item in found.moved)
     if each and len(found.moved) > 1:
-        lines.append(
-            "all of them find a place together"
-            if found.together == "yes"
-            else "each finds a place alone, but no arrangement was found for all of them together"
-        )
+        lines.append(_TOGETHER[found.together or "unknown"])
     return "\n\n".join(lines)
 
 

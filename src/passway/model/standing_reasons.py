@@ -19,7 +19,7 @@ STANDING: Final = (
     ),
     Reason(
         "LauncherNotRendered",
-        "virt-controller cannot make the launcher",
+        "The launcher cannot be made",
         "virt-controller does not get from the VMI to a launcher pod, so there is none",
         "Correct what it names; it tries again by itself, and later each time.",
     ),
@@ -66,10 +66,9 @@ STANDING: Final = (
     Reason(
         "ClaimNotMade",
         "A resource claim of the launcher is not made",
-        "the launcher waits for a ResourceClaim that is to be made from a template, and was not "
-        "made",
-        "Create the ResourceClaimTemplate, correct its name in the VM, or raise the quota on claims, "
-        "as the message says.",
+        "the launcher waits for a ResourceClaim that is to be made of a template, and was not made",
+        "Create the ResourceClaimTemplate, correct its name in the VM, or raise the quota on "
+        "claims, as the message says.",
     ),
     Reason(
         "KubeletRejectedTopology",
@@ -161,7 +160,7 @@ STANDING: Final = (
     ),
     Reason(
         "DomainNotStarted",
-        "libvirt does not start the guest",
+        "The guest is not started",
         "libvirt or QEMU does not start the guest",
         "Read the launcher's log (kubectl logs -c compute), where QEMU says more.",
     ),

@@ -64,27 +64,38 @@ def again(spec: MachineSpec, snapshot: Snapshot, key: Key) -> tuple[Question, Ve
     return question, preflight(question)
 
 
+def charged(question: Question) -> Iterator[ObjectEvent]:
+    """The quotas of the namespace with what one more launcher is charged for."""
+    charges = {
+        key: amount.nanos
+        for key, amount in quota.charges(question).items()
+        if key not in {MACHINE_COUNT, INSTANCE_COUNT}
+    }
+    return _recounted(question, charges)
+
+
 def _given_back(
     question: Question, *, launched: bool, running: bool, made: bool
 ) -> Iterator[ObjectEvent]:
     """The quotas of the namespace, without what the VM is charged for."""
-    charges = {key: amount.nanos for key, amount in quota.charges(question).items()}
     counts = {MACHINE_COUNT: made, INSTANCE_COUNT: running}
-    counted = {key for key in charges if counts.get(key, launched)}
+    charges = {
+        key: -amount.nanos
+        for key, amount in quota.charges(question).items()
+        if counts.get(key, launched)
+    }
+    return _recounted(question, charges)
+
+
+def _recounted(question: Question, charges: Mapping[str, int]) -> Iterator[ObjectEvent]:
     found = question.snapshot.all(kinds.QUOTAS, records.ResourceQuota)
     for key, item in found.items():
         if key[0] != question.spec.namespace or quota.applies(item, question) is False:
             continue
         status = item.status or records.QuotaStatus()
         used = parse(status.used)
-        left = _less(used, {name: charges[name] for name in counted & used.keys()})
-        if left != used:
-            amounts = {name: f"{nanos}n" for name, nanos in left.items()}
-            kept = msgspec.structs.replace(
-                item, status=msgspec.structs.replace(status, used=amounts)
-            )
-            yield ObjectEvent(kinds.QUOTAS, key, kept)
-
-
-def _less(used: Mapping[str, int], charged: Mapping[str, int]) -> dict[str, int]:
-    return {name: max(amount - charged.get(name, 0), 0) for name, amount in used.items()}
+        counted = {name: max(amount + charges.get(name, 0), 0) for name, amount in used.items()}
+        if counted != used:
+            amounts = {name: f"{nanos}n" for name, nanos in counted.items()}
+            changed = msgspec.structs.replace(status, used=amounts)
+            yield ObjectEvent(kinds.QUOTAS, key, msgspec.structs.replace(item, status=changed))
