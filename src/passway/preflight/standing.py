@@ -25,9 +25,11 @@ from passway.cluster.traces import (
 )
 from passway.model.verdict import Ref, Stage
 from passway.preflight.utterances import (
+    EVENTS,
     Meaning,
     of_container,
     of_domain,
+    of_event,
     of_launcher,
     of_rejection,
     webhook_of,
@@ -43,11 +45,6 @@ VOLUMES_WAITED_FOR: Final = frozenset(
 )
 """What `printableStatus` says while a VM waits for its volumes."""
 _ASLEEP: Final = frozenset({"Halted", "Manual", "Once", "RerunOnFailure"})
-_AFTER_BINDING: Final = (
-    "FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "Failed",
-    "FailedCreateContainer", "BackOff", "FailedPrepareDynamicResources",
-)  # fmt: skip
-"""Reasons of a kubelet's events (pkg/kubelet/events) that say why a bound pod does not start."""
 
 
 class State(StrEnum):
@@ -225,11 +222,9 @@ def _kubelet_words(traces: Traces, pod: StoredPod) -> Iterator[tuple[Meaning, Wo
         meaning = of_container(waiting.reason)
         if meaning is not None:
             yield meaning, Words(KUBELET, _pod_ref(pod), waiting.reason, waiting.message)
-    for event in traces.said(*_AFTER_BINDING):
+    for event in traces.said(*EVENTS):
         if event.involved_object.name == pod.metadata.name:
-            meaning = of_container(event.reason)
-            if meaning is not None:
-                yield meaning, _of_event(event)
+            yield of_event(event.reason, event.message), _of_event(event)
 
 
 def _domain_words(traces: Traces) -> Iterator[tuple[Meaning, Words]]:
@@ -269,10 +264,8 @@ def _last_words(traces: Traces) -> Iterator[tuple[Meaning, Words]]:
         if meaning is not None:
             yield meaning, _of_event(event)
     yield from _domain_words(traces)
-    for event in traces.said(*_AFTER_BINDING):
-        meaning = of_container(event.reason)
-        if meaning is not None:
-            yield meaning, _of_event(event)
+    for event in traces.said(*EVENTS):
+        yield of_event(event.reason, event.message), _of_event(event)
 
 
 def _stopped_at(traces: Traces, found: Iterator[tuple[Meaning, Words]]) -> Standing | None:

@@ -42,21 +42,29 @@ _REJECTIONS: Final = {
     "Terminated": "PodEvicted",
 }
 _OUT_OF: Final = "OutOf"
-# kubelet: pkg/kubelet/images, pkg/kubelet/events
-_CONTAINERS: Final = {
+_NOT_PULLED: Final = Meaning(Stage.KUBELET, "ImageNotPulled")
+_NOT_CREATED: Final = Meaning(Stage.KUBELET, "ContainerNotCreated")
+# kubelet: pkg/kubelet/images, pkg/kubelet/container
+_WAITING: Final = {
     **dict.fromkeys(
-        ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "BackOff"),
-        "ImageNotPulled",
+        ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"), _NOT_PULLED
     ),
-    "FailedCreatePodSandBox": "SandboxNotCreated",
-    **dict.fromkeys(("FailedMount", "FailedAttachVolume"), "VolumeNotMounted"),
     **dict.fromkeys(
         ("CreateContainerConfigError", "CreateContainerError", "RunContainerError",
-         "FailedCreateContainer", "Failed", "CrashLoopBackOff"),
-        "ContainerNotCreated",
+         "CrashLoopBackOff"),
+        _NOT_CREATED,
     ),
-    "FailedPrepareDynamicResources": "ClaimNotPrepared",
 }  # fmt: skip
+# kubelet: pkg/kubelet/events; the last two are said of images and of containers alike
+EVENTS: Final = {
+    "FailedCreatePodSandBox": Meaning(Stage.KUBELET, "SandboxNotCreated"),
+    "FailedMount": Meaning(Stage.KUBELET, "VolumeNotMounted"),
+    "FailedAttachVolume": Meaning(Stage.KUBELET, "VolumeNotMounted"),
+    "FailedPrepareDynamicResources": Meaning(Stage.KUBELET, "ClaimNotPrepared"),
+    "FailedCreateContainer": _NOT_CREATED,
+    "Failed": _NOT_CREATED,
+    "BackOff": _NOT_CREATED,
+}
 # libvirt and QEMU: hw/vfio; KubeVirt: pkg/virt-launcher/virtwrap/device/hostdevice
 _DOMAIN: Final = (
     (re.compile(r"group \d+ is not viable|not viable|iommu", re.IGNORECASE),
@@ -93,9 +101,14 @@ def of_rejection(reason: str) -> Meaning | None:
 
 
 def of_container(reason: str) -> Meaning | None:
-    """Why a container does not start, by what it waits for or by the reason of an event."""
-    found = _CONTAINERS.get(reason)
-    return Meaning(Stage.KUBELET, found) if found else None
+    """Why a container does not start, by what it waits for."""
+    return _WAITING.get(reason)
+
+
+def of_event(reason: str, message: str) -> Meaning:
+    """Why a bound launcher does not start, by an event with one of the EVENTS' reasons."""
+    meaning = EVENTS[reason]
+    return _NOT_PULLED if meaning == _NOT_CREATED and "pull" in message.lower() else meaning
 
 
 def of_domain(message: str) -> Meaning:

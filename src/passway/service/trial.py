@@ -8,12 +8,14 @@ the gate Root.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from posixpath import dirname
 from typing import Any, Final, Literal
 
 from passway.cluster import kinds
 from passway.cluster.kinds import Kind
 from passway.kubevirt.fields import entries, mapping, text
+from passway.kubevirt.launcher_pod import before_admission
 from passway.manifest.spec import MachineSpec
 from passway.model.errors import Forbidden
 from passway.model.verdict import Ref, Severity, Stage, Verdict
@@ -134,7 +136,8 @@ def machine_object(spec: MachineSpec) -> tuple[Kind, Object]:
 
 def launcher_object(question: Question) -> Object:
     """The launcher, complete enough to be judged by everybody who judges pods."""
-    pod = launcher.pod_manifest(question.spec, question.pod)
+    sent = before_admission(question.spec, question.mutated.vmi, question.snapshot)
+    pod = launcher.pod_manifest(question.spec, replace(question.pod, launch=sent))
     spec = pod["spec"]
     for field in ("containers", "initContainers"):
         for container in spec.get(field, ()):
