@@ -184,12 +184,11 @@ def _machine(machine: SampleMachine) -> list[Object]:
         phase = "Running" if machine.node else "Scheduling"
         status = {"phase": phase, **_waiting(machine)}
         status |= {"nodeName": machine.node} if machine.node else {}
-        made.append(
-            _object(
-                "kubevirt.io/v1", "VirtualMachineInstance", **place, spec=instance, status=status
-            )
+        running = _object(
+            "kubevirt.io/v1", "VirtualMachineInstance", **place, spec=instance, status=status
         )
-        made.append(_launcher(machine))
+        running["metadata"]["uid"] = _uid(machine)
+        made += [running, _launcher(machine)]
     return made
 
 
@@ -215,6 +214,10 @@ def _events() -> list[Object]:
         )
         for machine in waiting
     ]  # fmt: skip
+
+
+def _uid(machine: SampleMachine) -> str:
+    return f"{machine.namespace}-{machine.name}"
 
 
 def _launcher_name(machine: SampleMachine) -> str:
@@ -285,13 +288,14 @@ def _launcher(machine: SampleMachine) -> Object:
     )
     made["metadata"]["labels"] |= {
         "kubevirt.io": "virt-launcher", "vm.kubevirt.io/name": machine.name,
+        "kubevirt.io/created-by": _uid(machine),
     }  # fmt: skip
     made["metadata"]["ownerReferences"] = [
         {
             "apiVersion": "kubevirt.io/v1",
             "kind": "VirtualMachineInstance",
             "name": machine.name,
-            "uid": f"{machine.namespace}-{machine.name}",
+            "uid": _uid(machine),
             "controller": True,
         }
     ]

@@ -89,8 +89,7 @@ def test_a_refused_vmi_is_told_by_the_webhook_that_refused_it():
         (f"{RENDER}something else", "launcher", "LauncherNotRendered", "virt-controller"),
         (f"{FAILED_CREATE}pods is forbidden: exceeded quota: gpus",
          "quota", "LauncherRefused", "virt-controller"),
-        ('failed to create pod for vmi a/b, it needs a privileged namespace to run: pods "x" is '
-         'forbidden: violates PodSecurity "restricted:latest"',
+        ('it needs a privileged namespace to run: pods "x" is forbidden: violates PodSecurity "a"',
          "quota", "LauncherRefusedBySecurity", "virt-controller"),
         (f'{FAILED_CREATE}admission webhook "w.example.com" denied the request: no',
          "quota", "LauncherRefusedByWebhook", "w.example.com"),
