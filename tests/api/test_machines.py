@@ -347,11 +347,12 @@ async def what_if(client, *changes, status=200, **body):
 
 
 async def test_the_same_question_on_a_changed_cluster(admin):
-    gpu = {"deviceName": examples.A10}
-    spec = {"domain": {"devices": {"gpus": [{"name": "a", **gpu}, {"name": "b", **gpu},
-                                            {"name": "c", **gpu}]}}}  # fmt: skip
-    wanted = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
-              "metadata": {"name": "three", "namespace": "ml"}, "spec": spec}  # fmt: skip
+    gpus = [{"name": f"g{index}", "deviceName": examples.A10} for index in range(3)]
+    domain = {"memory": {"guest": "1Gi"}, "devices": {"gpus": gpus}}
+    wanted = {
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+        "metadata": {"name": "three", "namespace": "ml"}, "spec": {"domain": domain},
+    }  # fmt: skip
     for manifest in (wanted, json.dumps(wanted)):
         found = await what_if(admin, {"stop": "train-1"}, manifest=manifest, namespace="ml")
         (item,) = found["asked"]
