@@ -198,9 +198,12 @@ class Reading(ABC):
         """Why the VM does not run, or that it does; raises NotFound."""
         self.admit(namespace)
         traces = await self.stored.traces((namespace, name))
-        spec = stored_machine(traces.document)
-        found = explain(spec, traces, self.snapshot)
-        return report.explanation(self._explained(found), traces.unread)
+        snapshot = self.snapshot
+
+        def walk() -> Explanation:
+            return self._explained(explain(stored_machine(traces.document), traces, snapshot))
+
+        return report.explanation(await asyncio.to_thread(walk), traces.unread)
 
     async def what_if(
         self,
