@@ -9,7 +9,7 @@ import time
 
 import pytest
 from click.testing import CliRunner
-from tests.builders import GPU, T4, pci, quota, vm
+from tests.builders import GPU, T4, pci, quota, referring, vm
 from tests.controlplane.kubevirts import KubeVirt
 from tests.controlplane.nodes import MERGE, Kubelet
 from tests.controlplane.plane import NOBODY, Answer, Plane
@@ -121,6 +121,14 @@ def test_a_vmi_that_a_webhook_refuses(cluster, namespace):
     assert (component, reason) == (name, "FailedCreate")
     assert message.endswith(f'admission webhook "{name}" denied the request: not on my cluster')
     assert outcomes(found)["permission"] == "not_reached"
+
+
+def test_an_instance_type_that_is_missing(cluster, namespace):
+    made = referring("missing", name="one", namespace=namespace, gpus=[GPU])
+    cluster.request("POST", MACHINES.format(namespace), made)
+    found = explained(cluster, namespace, "admission", "InstancetypeMissing")
+    assert found["agreement"] == "agrees"
+    assert "missing" in said(found)[0][2]
 
 
 def test_a_device_that_is_not_permitted_and_then_is(cluster, kubevirt, namespace):

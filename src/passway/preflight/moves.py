@@ -11,7 +11,7 @@ from typing import Final
 
 from passway.cluster import kinds
 from passway.cluster.fold import FoldedPod
-from passway.cluster.overlay import ObjectEvent, overlaid
+from passway.cluster.overlay import Draft, ObjectEvent
 from passway.cluster.snapshot import Key, Snapshot
 from passway.manifest.spec import MachineSpec
 from passway.model.verdict import Fits, Verdict
@@ -47,7 +47,7 @@ def moves(specs: Mapping[Key, MachineSpec], snapshot: Snapshot) -> Moves:
     if Fits.NO not in answers:
         order = sorted(alone, key=lambda key: (alone[key].places or 0, key))
         steps = iter(range(len(order) + MORE_STEPS))
-        placed = _arranged(order, specs, snapshot, steps)
+        placed = _arranged(order, specs, Draft(snapshot), steps)
         if placed is None:
             together = Fits.UNKNOWN if next(steps, None) is None else Fits.NO
         else:
@@ -59,21 +59,22 @@ def moves(specs: Mapping[Key, MachineSpec], snapshot: Snapshot) -> Moves:
 def _arranged(
     keys: Sequence[Key],
     specs: Mapping[Key, MachineSpec],
-    snapshot: Snapshot,
+    draft: Draft,
     steps: Iterator[int],
 ) -> dict[Key, str] | None:
     """A node for each VM; None where there is no arrangement, or the steps are used up."""
     if not keys:
         return {}
     key, *others = keys
-    question, verdict = again(specs[key], snapshot, key)
+    question, verdict = again(specs[key], draft.snapshot, key)
     for node in _tightest_first(verdict):
         if next(steps, None) is None:
             return None
-        events = (_launcher(question, key, node), *charged(question))
-        rest = _arranged(others, specs, overlaid(snapshot, events), steps)
+        draft.push((_launcher(question, key, node), *charged(question)))
+        rest = _arranged(others, specs, draft, steps)
         if rest is not None:
             return {key: node, **rest}
+        draft.pop()
     return None
 
 
