@@ -18,7 +18,8 @@ from passway.manifest.spec import MachineSpec
 from passway.model.verdict import Issue, Outcome, Param, Severity, Stage, StageResult, Verdict
 from passway.preflight.absence import again
 from passway.preflight.lifecycle import BLOCKS
-from passway.preflight.standing import CONTROLLER, Standing, State, pinned, standing
+from passway.preflight.said import Standing, State
+from passway.preflight.standing import CONTROLLER, pinned, standing
 
 RETRIED: Final = frozenset({Stage.ADMISSION, Stage.PERMISSION, Stage.QUOTA, Stage.NETWORKS})
 """What virt-controller tries again after a while, without looking whether the cause is gone."""

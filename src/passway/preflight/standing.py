@@ -9,12 +9,9 @@ to write.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from passway.cluster.traces import (
-    Event,
     InstanceStatus,
     MachineStatus,
     StatusCondition,
@@ -23,7 +20,19 @@ from passway.cluster.traces import (
     StoredPodStatus,
     Traces,
 )
-from passway.model.verdict import Ref, Stage
+from passway.model.verdict import Stage
+from passway.preflight.said import (
+    Standing,
+    State,
+    Words,
+    condition_of,
+    counted,
+    from_condition,
+    from_event,
+    instance_condition,
+    pod_ref,
+    runs,
+)
 from passway.preflight.utterances import (
     EVENTS,
     Meaning,
@@ -45,42 +54,6 @@ VOLUMES_WAITED_FOR: Final = frozenset(
 )
 """What `printableStatus` says while a VM waits for its volumes."""
 _ASLEEP: Final = frozenset({"Halted", "Manual", "Once", "RerunOnFailure"})
-
-
-class State(StrEnum):
-    """What the VM does."""
-
-    RUNNING = "running"
-    STOPPED = "stopped"
-    WAITING = "waiting"
-    FAILING = "failing"
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What a component says, letter by letter. `times`: how often it said so."""
-
-    component: str
-    about: Ref
-    reason: str
-    message: str
-    time: str = ""
-    times: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """`stage` is None where nothing stands in the way. `cause` is the reason that the words have.
-
-    `fails` says how often its start failed one after the other, `retry` when the next is due.
-    """
-
-    state: State
-    stage: Stage | None = None
-    cause: str = ""
-    words: tuple[Words, ...] = ()
-    fails: int = 0
-    retry: str | None = None
 
 
 def standing(traces: Traces) -> Standing:
@@ -111,10 +84,10 @@ def _without_instance(traces: Traces) -> Standing:
     """A VM whose VMI does not exist: not wanted, refused, or failed and to be tried again."""
     machine = traces.machine
     status = (machine.status if machine else None) or MachineStatus()
-    refused = _condition(status.conditions, "Failure", "True")
+    refused = condition_of(status.conditions, "Failure", "True")
     if refused is not None:
         component = webhook_of(refused.message) or CONTROLLER
-        words = _of_condition(traces, refused, component, owner=True)
+        words = from_condition(traces, refused, component, owner=True)
         return Standing(State.WAITING, Stage.ADMISSION, "InstanceRefused", (words,))
     failure = status.start_failure
     if failure is not None and failure.consecutive_fail_count:
@@ -130,21 +103,21 @@ def _without_instance(traces: Traces) -> Standing:
 
 def _before_launcher(traces: Traces) -> Standing:
     """virt-controller has not created a launcher yet."""
-    synchronized = _instance_condition(traces, "Synchronized", "False")
+    synchronized = instance_condition(traces, "Synchronized", "False")
     if synchronized is not None and synchronized.reason == "FailedCreate":
         meaning = of_launcher(synchronized.message)
         component = webhook_of(synchronized.message) or CONTROLLER
-        words = _of_condition(traces, synchronized, component)
-        words = _counted(words, traces.said("FailedCreate"))
+        words = from_condition(traces, synchronized, component)
+        words = counted(words, traces.said("FailedCreate"))
         return Standing(State.WAITING, meaning.stage, meaning.reason, (words,))
     if synchronized is not None and synchronized.reason == "FailedPvcNotFound":
-        words = _of_condition(traces, synchronized, CONTROLLER)
+        words = from_condition(traces, synchronized, CONTROLLER)
         return Standing(State.WAITING, Stage.SCHEDULING, "VolumesNotReady", (words,))
     status = (traces.machine.status if traces.machine else None) or MachineStatus()
     if status.printable_status in VOLUMES_WAITED_FOR or _volume_words(traces):
         return _volumes(traces)
     if synchronized is not None:
-        words = _of_condition(traces, synchronized, CONTROLLER)
+        words = from_condition(traces, synchronized, CONTROLLER)
         return Standing(State.WAITING, Stage.LAUNCHER, "LauncherNotRendered", (words,))
     return Standing(State.WAITING, Stage.PERMISSION, "NothingTold")
 
@@ -156,11 +129,11 @@ def _volumes(traces: Traces) -> Standing:
 def _volume_words(traces: Traces) -> tuple[Words, ...]:
     """What is said of data volumes."""
     found = [
-        _of_condition(traces, condition, CONTROLLER)
+        from_condition(traces, condition, CONTROLLER)
         for kind in ("DataVolumesReady", "Provisioning")
-        if (condition := _instance_condition(traces, kind, "False")) is not None
+        if (condition := instance_condition(traces, kind, "False")) is not None
     ]
-    return (*found, *(_of_event(event) for event in traces.said("FailedDataVolumeImport")))
+    return (*found, *(from_event(event) for event in traces.said("FailedDataVolumeImport")))
 
 
 # -- with a launcher ------------------------------------------------------------------------------
@@ -169,21 +142,21 @@ def _volume_words(traces: Traces) -> tuple[Words, ...]:
 def _launched(traces: Traces) -> Standing:
     """There is a launcher, and it has not been handed to virt-handler yet."""
     pod = traces.pod
-    synchronized = _instance_condition(traces, "Synchronized", "False")
+    synchronized = instance_condition(traces, "Synchronized", "False")
     if synchronized is not None and synchronized.reason == "FailedGuaranteeResources":
-        words = _of_condition(traces, synchronized, CONTROLLER)
+        words = from_condition(traces, synchronized, CONTROLLER)
         return Standing(State.FAILING, Stage.LAUNCHER, "NotGuaranteed", (words,))
     if pod is None:
         return Standing(State.WAITING, Stage.SCHEDULING, "NothingTold")
     status, spec = pod.status or StoredPodStatus(), pod.spec or StoredPodSpec()
     if pod.finished:
         return _failed(traces)
-    scheduled = _condition(status.conditions, "PodScheduled", "False")
+    scheduled = condition_of(status.conditions, "PodScheduled", "False")
     if scheduled is not None:
         return _unscheduled(pod, scheduled)
     unmade = traces.said("FailedResourceClaimCreation")
     if spec.node_name is None and unmade:
-        return Standing(State.WAITING, Stage.CLAIMS, "ClaimNotMade", (_of_event(unmade[0]),))
+        return Standing(State.WAITING, Stage.CLAIMS, "ClaimNotMade", (from_event(unmade[0]),))
     if spec.node_name is None:
         printed = traces.machine.status if traces.machine else None
         if printed and printed.printable_status in VOLUMES_WAITED_FOR:
@@ -195,7 +168,7 @@ def _launched(traces: Traces) -> Standing:
 
 
 def _unscheduled(pod: StoredPod, condition: StatusCondition) -> Standing:
-    about = _pod_ref(pod)
+    about = pod_ref(pod)
     words = Words(
         SCHEDULER, about, condition.reason, condition.message, condition.last_transition_time or ""
     )
@@ -221,20 +194,20 @@ def _kubelet_words(traces: Traces, pod: StoredPod) -> Iterator[tuple[Meaning, Wo
     for waiting in pod.waiting():
         meaning = of_container(waiting.reason)
         if meaning is not None:
-            yield meaning, Words(KUBELET, _pod_ref(pod), waiting.reason, waiting.message)
+            yield meaning, Words(KUBELET, pod_ref(pod), waiting.reason, waiting.message)
     for event in traces.said(*EVENTS):
         if event.involved_object.name == pod.metadata.name:
-            yield of_event(event.reason, event.message), _of_event(event)
+            yield of_event(event.reason, event.message), from_event(event)
 
 
 def _domain_words(traces: Traces) -> Iterator[tuple[Meaning, Words]]:
     """Why libvirt or QEMU does not start the guest, by virt-handler's words."""
-    synchronized = _instance_condition(traces, "Synchronized", "False")
+    synchronized = instance_condition(traces, "Synchronized", "False")
     if synchronized is not None:
-        yield of_domain(synchronized.message), _of_condition(traces, synchronized, HANDLER)
+        yield of_domain(synchronized.message), from_condition(traces, synchronized, HANDLER)
     for event in traces.said("SyncFailed"):
-        if synchronized is not None or not _runs(traces):  # of a running one it is long past
-            yield of_domain(event.message), _of_event(event)
+        if synchronized is not None or not runs(traces):  # of a running one it is long past
+            yield of_domain(event.message), from_event(event)
 
 
 def _failed(traces: Traces) -> Standing:
@@ -258,14 +231,14 @@ def _last_words(traces: Traces) -> Iterator[tuple[Meaning, Words]]:
     if pod is not None and status.reason:
         meaning = of_rejection(status.reason)
         if meaning is not None:
-            yield meaning, Words(KUBELET, _pod_ref(pod), status.reason, status.message or "")
+            yield meaning, Words(KUBELET, pod_ref(pod), status.reason, status.message or "")
     for event in traces.events:
         meaning = of_rejection(event.reason)
         if meaning is not None:
-            yield meaning, _of_event(event)
+            yield meaning, from_event(event)
     yield from _domain_words(traces)
     for event in traces.said(*EVENTS):
-        yield of_event(event.reason, event.message), _of_event(event)
+        yield of_event(event.reason, event.message), from_event(event)
 
 
 def _stopped_at(traces: Traces, found: Iterator[tuple[Meaning, Words]]) -> Standing | None:
@@ -275,64 +248,11 @@ def _stopped_at(traces: Traces, found: Iterator[tuple[Meaning, Words]]) -> Stand
         return None
     first = told[0][0]
     words = tuple(dict.fromkeys(words for meaning, words in told if meaning == first))
-    state = State.RUNNING if _runs(traces) else State.FAILING
+    state = State.RUNNING if runs(traces) else State.FAILING
     return Standing(state, first.stage, first.reason, words[:WORDS_SHOWN])
 
 
 def pinned(traces: Traces) -> Words | None:
     """virt-handler's words for a VM that it cannot migrate."""
-    condition = _instance_condition(traces, "LiveMigratable", "False")
-    return None if condition is None else _of_condition(traces, condition, HANDLER)
-
-
-# -- reading --------------------------------------------------------------------------------------
-
-
-def _runs(traces: Traces) -> bool:
-    status = traces.instance.status if traces.instance else None
-    return status is not None and status.phase == "Running"
-
-
-def _condition(
-    conditions: tuple[StatusCondition, ...] | None, kind: str, status: str
-) -> StatusCondition | None:
-    for condition in conditions or ():
-        if condition.type == kind and condition.status == status:
-            return condition
-    return None
-
-
-def _instance_condition(traces: Traces, kind: str, status: str) -> StatusCondition | None:
-    found = traces.instance.status if traces.instance else None
-    return _condition(found.conditions if found else None, kind, status)
-
-
-def _of_condition(
-    traces: Traces, condition: StatusCondition, component: str, *, owner: bool = False
-) -> Words:
-    kind = "VirtualMachine" if owner else "VirtualMachineInstance"
-    return Words(
-        component, Ref(kind, traces.key[1], traces.key[0]), condition.reason, condition.message,
-        condition.last_transition_time or "",
-    )  # fmt: skip
-
-
-def _of_event(event: Event) -> Words:
-    about = event.involved_object
-    return Words(
-        event.component, Ref(about.kind, about.name, about.namespace or event.metadata.namespace),
-        event.reason, event.message, event.time, event.times,
-    )  # fmt: skip
-
-
-def _counted(words: Words, events: tuple[Event, ...]) -> Words:
-    """The words with how often an attempt ended so, and when last: each has an event of its own."""
-    times = sum(event.times for event in events)
-    last = max((event.time for event in events), default=words.time)
-    return Words(
-        words.component, words.about, words.reason, words.message, last, max(times, words.times)
-    )
-
-
-def _pod_ref(pod: StoredPod) -> Ref:
-    return Ref("Pod", pod.metadata.name, pod.metadata.namespace)
+    condition = instance_condition(traces, "LiveMigratable", "False")
+    return None if condition is None else from_condition(traces, condition, HANDLER)

@@ -20,9 +20,10 @@ from passway.preflight.stage import Question, ref
 from passway.service import documents as d
 from passway.service import report
 from passway.service.audit import Audit, AuditEntry
-from passway.service.backend import Reading, confirmed, created
+from passway.service.backend import confirmed, created
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
+from passway.service.reading import Reading
 from passway.service.stored import InCluster, Stored
 from passway.service.trial import trials
 

@@ -3,7 +3,7 @@
 Owns the words between use cases and adapters: objects as plain JSON, the kind that names a
 collection, watch events, and which error means what. It knows no transport, no cache and no
 adapter; an adapter raises only `PasswayError` subclasses. Objects that go in or come out are never
-shared: each side may change its own. The decision behind it: seven calls are all of the API that
+shared: each side may change its own. The decision behind it: eight calls are all of the API that
 Passway uses, so a store in memory and a real API server can pass the same contract tests.
 """
 

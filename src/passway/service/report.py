@@ -4,14 +4,13 @@ Pure: everything is computed from what is passed in. Lists are sorted, so the sa
 the same bytes. Positions, words and remedies come from the issue and the registry of reasons.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Final, Literal, assert_never
+from collections.abc import Iterable
+from typing import Final, Literal
 
 from passway.cluster import kinds
 from passway.cluster.amounts import HUGEPAGES, KUBEVIRT_DEVICES, as_quantity, is_device
 from passway.cluster.fold import NodeInfo
-from passway.cluster.snapshot import Read, Snapshot
+from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.gates import gates_of
 from passway.kubevirt.node_rules import CPU_MANAGER, SCHEDULABLE
 from passway.kubevirt.overhead import MIB, WHY
@@ -19,12 +18,8 @@ from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.reasons import REASONS, SHOWN, render
 from passway.model.verdict import Holding, Issue, Param, Part, Ref, StageResult, Verdict
 from passway.plan.permit import Change
-from passway.plan.what_if import AddNode, After, Allow, Drain, Fact, Stop, Supposed
 from passway.preflight import networks, supply
-from passway.preflight.explain import Explanation
-from passway.preflight.moves import Moves
 from passway.preflight.questions import Fit, Impact
-from passway.preflight.standing import Words
 from passway.service import documents as d
 
 Hint = Literal["gpu", "host-device", "sriov"]
@@ -80,7 +75,7 @@ def verdict(found: Verdict, shown: int = SHOWN) -> d.VerdictDocument:
         replicas=found.replicas,
         places=found.places or 0,
         issues=issues(found.issues, shown),
-        stages=_stages(found.stages),
+        stages=stages(found.stages),
         nodes=tuple(
             d.NodeVerdict(name=node.name, meets=node.meets, fails=node.fails, places=node.places)
             for node in found.nodes
@@ -107,52 +102,9 @@ def fit(found: Fit) -> d.FitDocument:
     )
 
 
-def explanation(found: Explanation, unread: Mapping[str, Read]) -> d.ExplanationDocument:
-    standing = found.standing
-    return d.ExplanationDocument(
-        machine=machine_ref(found.verdict.subject),
-        state=standing.state.value,
-        status=found.status,
-        phase=found.phase,
-        node=found.node,
-        stage=standing.stage.value if standing.stage else None,
-        said=tuple(map(_words, standing.words)),
-        agreement=found.agreement.value,
-        issues=_placeless(found.issues),
-        also=_placeless(found.also),
-        stages=_stages(found.stages),
-        verdict=verdict(without_places(found.verdict)),
-        unread={plural: read.value for plural, read in sorted(unread.items())},
-    )
-
-
-def _stages(found: Iterable[StageResult]) -> tuple[d.StageDocument, ...]:
+def stages(found: Iterable[StageResult]) -> tuple[d.StageDocument, ...]:
     return tuple(
         d.StageDocument(stage=item.stage.value, outcome=item.outcome.value) for item in found
-    )
-
-
-def _placeless(found: Iterable[Issue]) -> tuple[d.IssueDocument, ...]:
-    return issues(replace(item, position=None) for item in found)
-
-
-def without_places(found: Verdict) -> Verdict:
-    """Nobody wrote the text that a stored object was read from: its lines say nothing."""
-    stages = tuple(
-        replace(stage, issues=tuple(replace(item, position=None) for item in stage.issues))
-        for stage in found.stages
-    )
-    return replace(found, stages=stages)
-
-
-def _words(said: Words) -> d.WordsDocument:
-    return d.WordsDocument(
-        component=said.component,
-        about=machine_ref(said.about),
-        reason=said.reason,
-        message=said.message,
-        time=said.time or None,
-        count=said.times,
     )
 
 
@@ -360,74 +312,14 @@ def drift(found: tuple[Issue, ...]) -> d.DriftReport:
     return d.DriftReport(issues=issues(found))
 
 
-def what_if(
-    after: After, asked: Iterable[tuple[Verdict, Verdict]], found: Moves
-) -> d.WhatIfDocument:
-    return d.WhatIfDocument(
-        changes=tuple(map(_supposition, after.supposed)),
-        asked=tuple(_comparison(*pair) for pair in asked),
-        moved=tuple(
-            d.MoveDocument(
-                machine=machine_ref(item.verdict.subject),
-                node=item.node,
-                verdict=verdict(without_places(item.verdict)),
-            )
-            for item in found.items
-        ),
-        together=found.together.value if found.items else None,
-    )
-
-
-def _supposition(found: Supposed) -> d.SuppositionDocument:
-    change, target = _fact(found.fact)
-    return d.SuppositionDocument(
-        change=change,
-        target=target,
-        changed=found.changed,
-        impacts=tuple(map(_impact, found.impacts)),
-        other_pods=found.others,
-    )
-
-
-def _fact(fact: Fact) -> tuple[Literal["drain", "stop", "permit", "add-node"], str]:
-    match fact:
-        case Drain(node):
-            return "drain", node
-        case Stop(key):
-            return "stop", "/".join(key)
-        case Allow(permit):
-            return "permit", permit.resource_name
-        case AddNode(node):
-            return "add-node", node.metadata.name
-        case _:
-            assert_never(fact)
-
-
-def _comparison(before: Verdict, after: Verdict) -> d.ComparisonDocument:
-    had = {_told(item) for item in before.issues}
-    has = {_told(item) for item in after.issues}
-    return d.ComparisonDocument(
-        machine=machine_ref(after.subject),
-        before=verdict(before),
-        after=verdict(after),
-        resolved=issues(item for item in before.issues if _told(item) not in has),
-        added=issues(item for item in after.issues if _told(item) not in had),
-    )
-
-
-def _told(found: Issue) -> tuple[str, str]:
-    """What makes two findings the same, whatever the numbers in them are."""
-    return (found.reason, found.path)
-
-
 def drain(node: str, found: tuple[Impact, ...]) -> d.DrainImpact:
     return d.DrainImpact(
         node=node,
-        items=tuple(map(_impact, found)),
+        items=tuple(map(impact, found)),
     )
 
 
-def _impact(item: Impact) -> d.ImpactDocument:
+def impact(item: Impact) -> d.ImpactDocument:
     return d.ImpactDocument(
         namespace=item.machine.namespace or "default",
         name=item.machine.name,

@@ -5,7 +5,8 @@ from tests.builders import obj, pod, vm
 
 from passway.cluster.traces import traces
 from passway.model.verdict import Stage
-from passway.preflight.standing import State, pinned, standing
+from passway.preflight.said import State
+from passway.preflight.standing import pinned, standing
 from passway.preflight.utterances import speaker_of
 
 KEY = ("default", "one")

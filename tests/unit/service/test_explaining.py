@@ -25,8 +25,9 @@ from passway.model.errors import Forbidden, InvalidInput, NotFound
 from passway.plan.permit import permit_of
 from passway.plan.what_if import Allow, Drain, Stop
 from passway.service.audit import MemoryAudit
-from passway.service.backend import SnapshotBackend, stored_machine
+from passway.service.backend import SnapshotBackend
 from passway.service.cluster_backend import ClusterBackend
+from passway.service.manifests import stored_machine
 from passway.service.mirror import Mirror
 from passway.service.ports import Cause, OtherVersion, Trial
 from passway.service.stored import AtHand, InCluster

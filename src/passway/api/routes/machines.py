@@ -19,8 +19,8 @@ from passway.api.parameters import DefaultNamespace, Flag, Replicas
 from passway.api.schemas import MachineBody, PreflightBody, WhatIfBody
 from passway.plan.machine import plan_machine
 from passway.service import documents as d
-from passway.service.backend import machine_object
 from passway.service.cluster_backend import ClusterBackend
+from passway.service.manifests import machine_object
 
 router = APIRouter()
 _CREATE = answers(d.MachineCreated, errors=(*READING, *WITH_BODY, 404, 409, 422), created=True)
