@@ -387,6 +387,8 @@ async def test_what_is_supposed_must_be_there(admin):
     differs = {"kind": "pci", "resource_name": examples.A10, "pci_vendor_selector": "10de:0000"}
     await what_if(admin, {"permit": differs}, status=409)
     await what_if(admin, status=400)
+    await what_if(admin, {"drain": "worker-1"}, namespace="No Name", status=400)
+    await what_if(admin, {"stop": "a", "namespace": "No Name"}, status=400)
 
 
 async def test_the_api_server_is_asked_too(user):

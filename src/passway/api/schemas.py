@@ -7,13 +7,14 @@ document says what will be accepted. Each model turns itself into the value its 
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from passway.cluster.dump import decode_object
 from passway.cluster.records import Node
 from passway.kubevirt.hostdev import Environment
 from passway.kubevirt.permitted import Permit
 from passway.model.errors import InvalidInput
+from passway.model.names import dns_label
 from passway.plan.machine import (
     MAX_CPUS,
     MAX_DEVICES,
@@ -261,6 +262,10 @@ PermitBody = Annotated[PciPermit | MediatedPermit | UsbPermit, Field(discriminat
 PERMIT_KINDS: Final = ("pci", "mediated", "usb")
 
 
+Namespace = Annotated[Name, AfterValidator(dns_label)]
+"""A namespace that nothing else would judge."""
+
+
 class PermitEntry(_Body):
     """An entry of the permitted list, as `POST /api/v1/devices/permitted` takes it."""
 
@@ -287,7 +292,7 @@ class ChangeBody(_Body):
 
     drain: Annotated[str, Field(min_length=1, max_length=253)] | None = None
     stop: Annotated[str, Field(min_length=1, max_length=253)] | None = None
-    namespace: Name | None = Field(default=None, description="Of the VM that stops.")
+    namespace: Namespace | None = Field(default=None, description="Of the VM that stops.")
     permit: PermitEntry | None = None
     add_node: dict[str, Any] | None = Field(default=None, description="The node's manifest.")
 
@@ -315,7 +320,7 @@ class WhatIfBody(_Body):
 
     changes: list[ChangeBody] = Field(min_length=1, max_length=MAX_FACTS)
     manifest: Manifest | None = None
-    namespace: Name = "default"
+    namespace: Namespace = "default"
 
     def facts(self) -> list[Fact]:
         return [change.fact(self.namespace) for change in self.changes]

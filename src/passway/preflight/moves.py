@@ -7,11 +7,13 @@ found is one, none among all of them is a no, and a search that took too many st
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from passway.cluster import kinds
 from passway.cluster.fold import FoldedPod
 from passway.cluster.overlay import Draft, ObjectEvent
+from passway.cluster.records import PodAffinity, PodAffinityTerm
 from passway.cluster.snapshot import Key, Snapshot
 from passway.manifest.spec import MachineSpec
 from passway.model.verdict import Fits, Verdict
@@ -87,14 +89,25 @@ def _tightest_first(verdict: Verdict) -> list[str]:
 
 
 def _launcher(question: Question, key: Key, node: str) -> ObjectEvent:
-    """The launcher of a VM on a node, as far as it takes room there.
+    """The launcher of a VM on a node: what it takes there, and whom it keeps away.
 
     It is nobody's, so that it counts where the VM is asked about again.
     """
+    rules = question.pod.affinity
     pod = FoldedPod(
         namespace=key[0],
         name=f"virt-launcher-{key[1]}-moved",
         node=node,
         requests=tuple(sorted(question.pod.requests.items())),
+        labels=tuple(chain.from_iterable(sorted(question.pod.labels.items()))),
+        volume_claims=tuple(
+            volume.claim_name for volume in question.spec.volumes if volume.claim_name
+        ),
+        affinity=_required(rules.pod_affinity),
+        anti_affinity=_required(rules.pod_anti_affinity),
     )
     return ObjectEvent(kinds.PODS, pod.key, pod)
+
+
+def _required(rule: PodAffinity | None) -> tuple[PodAffinityTerm, ...]:
+    return (rule.required or ()) if rule else ()

@@ -10,8 +10,8 @@ from passway.model.errors import Conflict, InvalidInput, NotFound
 from passway.model.verdict import Fits
 from passway.plan.permit import permit_of
 from passway.plan.what_if import MAX_FACTS, AddNode, Allow, Drain, Stop, concerned, suppose
-from passway.preflight.moves import moves
-from passway.preflight.walk import check
+from passway.preflight.moves import _launcher, moves
+from passway.preflight.walk import ask, check
 
 KUBEVIRT = kubevirt()
 LISTED = {"pciHostDevices": [pci("10DE:2236", GPU)]}
@@ -191,3 +191,18 @@ def test_all_of_them_share_a_quota():
     hard = {f"requests.{GPU}": "1", "count/virtualmachines.kubevirt.io": "9"}
     found = moves(specs, cluster(KUBEVIRT, node("a", {GPU: 2}), quota("q", hard)))
     assert (found.items[0].verdict.fits, found.together) == (Fits.YES, Fits.NO)
+
+
+def test_a_vm_that_was_placed_keeps_its_rules():
+    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
+    rule = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    made = vm("one", affinity={"podAntiAffinity": rule, "podAffinity": {}}, volumes=[
+        {"name": "d", "persistentVolumeClaim": {"claimName": "disk"}},
+        {"name": "c", "containerDisk": {"image": "i"}},
+    ])  # fmt: skip
+    made["spec"]["template"]["metadata"] = {"labels": {"app": "x"}}
+    question = ask(machine(made), cluster(KUBEVIRT), 1)
+    placed = _launcher(question, ("default", "one"), "a").kept
+    assert placed.label_map() == {"app": "x", "kubevirt.io": "virt-launcher"}
+    assert [item.topology_key for item in placed.anti_affinity] == ["kubernetes.io/hostname"]
+    assert (placed.affinity, placed.volume_claims) == ((), ("disk",))
