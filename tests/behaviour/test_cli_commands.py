@@ -759,6 +759,7 @@ def test_dumps_explain_as_far_as_they_go(tmp_path):
     text = run("explain", "vm", "one", "-n", "ml", "--from", dumped(tmp_path, machine | {
         "status": {}}), code=3).stdout  # fmt: skip
     assert "no component says anything\nunknown: VirtualMachine ml/one: NothingTold" in text
+    assert text.endswith("\n\nnot read: events (unread)\n")
 
 
 # -- what-if ---------------------------------------------------------------------------------------

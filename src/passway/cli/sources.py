@@ -110,7 +110,8 @@ def _dumps(source: Source) -> Backend:
         for path, text in texts.items():
             yield from dump.plain(text or read_dump(path), str(path), TRACES)
 
-    return SnapshotBackend(state.snapshot(at or state.newest), "files", objects)
+    snapshot = state.snapshot(at or state.newest)
+    return SnapshotBackend(snapshot, "files", objects, complete=source.complete)
 
 
 def files_of(paths: tuple[str, ...]) -> list[Path]:

@@ -215,7 +215,7 @@ def traces(
         instance=_record(instances[-1], StoredInstance) if instances else None,
         pods=tuple(sorted(pods, key=_newest, reverse=True)),
         events=_about(events, key[1], [pod.metadata.name for pod in pods], machine),
-        unread=unread or {},
+        unread={} if unread is None else unread,
     )
 
 

@@ -91,7 +91,8 @@ class Backend(Protocol):
 class SnapshotBackend(Reading):
     """Answers from one snapshot. `source` is how it is called when a write is refused.
 
-    `objects` gives what the snapshot was made of, as plain objects, for what is read of one VM.
+    `objects` gives what the snapshot was made of, as plain objects, for what is read of one VM;
+    `complete` says that kinds which do not occur in it have no objects.
     """
 
     def __init__(
@@ -99,10 +100,12 @@ class SnapshotBackend(Reading):
         snapshot: Snapshot,
         source: str = "a snapshot",
         objects: Callable[[], Iterable[Mapping[str, Any]]] = tuple,
+        *,
+        complete: bool = False,
     ) -> None:
         self._snapshot = snapshot
         self._source = source
-        self._stored = AtHand(objects)
+        self._stored = AtHand(objects, complete=complete)
 
     @property
     @override

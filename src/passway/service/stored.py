@@ -6,13 +6,13 @@ same `Traces`. What may not be read is named there, except the VM itself.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from passway.cluster import kinds
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Key, Read
-from passway.cluster.traces import Traces, events_of, launchers_told, traces
+from passway.cluster.traces import Traces, events_of, is_event, launchers_told, traces
 from passway.model.errors import Forbidden, NotFound
 from passway.service.ports import Cluster, Object, OtherVersion
 
@@ -40,10 +40,16 @@ def missing(key: Key) -> NotFound:
 
 
 class AtHand:
-    """Objects that are there already. `objects` gives them, each time from the beginning."""
+    """Objects that are there already. `objects` gives them, each time from the beginning.
 
-    def __init__(self, objects: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+    Where there is no event at all, nobody read them, unless the objects are `complete`.
+    """
+
+    def __init__(
+        self, objects: Callable[[], Iterable[Mapping[str, Any]]], *, complete: bool = False
+    ) -> None:
         self._objects = objects
+        self._complete = complete
 
     async def machines(self, keys: Iterable[Key]) -> Mapping[Key, Object]:
         """As the protocol says."""
@@ -60,10 +66,21 @@ class AtHand:
         return found
 
     async def traces(self, key: Key) -> Traces:
-        """As the protocol says; events that nobody wrote into a dump are not missed."""
-        found = traces(self._objects(), key)
+        """As the protocol says."""
+        told = self._complete
+        unread: dict[str, Read] = {}
+
+        def objects() -> Iterator[Mapping[str, Any]]:
+            nonlocal told
+            for item in self._objects():
+                told = told or is_event(item)
+                yield item
+
+        found = traces(objects(), key, unread)
         if found is None:
             raise missing(key)
+        if not told:
+            unread[kinds.EVENTS.plural] = Read.UNREAD
         return found
 
 

@@ -116,6 +116,13 @@ async def test_what_may_not_be_read_is_named():
         await InCluster(MemoryCluster(waiting(), kinds=kinds.ALL, rules=())).traces(KEY)
 
 
+async def test_without_any_event_nobody_read_them():
+    objects = [item for item in waiting() if item["kind"] != "Event"]
+    assert (await AtHand(lambda: objects).traces(KEY)).unread == {"events": Read.UNREAD}
+    assert (await AtHand(lambda: objects, complete=True).traces(KEY)).unread == {}
+    assert (await AtHand(waiting).traces(KEY)).unread == {}
+
+
 async def test_another_version_is_no_absence():
     class Older(MemoryCluster):
         async def get(self, kind, name, namespace=None):
