@@ -17,7 +17,13 @@ _OTHER: Final = "Other"
 
 COMMANDS: Final = {
     "check": Entry(_ASK, "passway.cli.check:check", "Would this VM get running? Say why not."),
+    "explain": Entry(
+        _ASK, "passway.cli.explain:explain", "Why does this existing VM not run? Who says so?"
+    ),
     "fit": Entry(_ASK, "passway.cli.fit:fit", "How many more of this VM fit, and what ends it."),
+    "what-if": Entry(
+        _ASK, "passway.cli.what_if:what_if", "The same question, were the cluster another one."
+    ),
     "drift": Entry(
         _ASK, "passway.cli.drift:drift", "Where advertised, permitted and asked differ."
     ),

@@ -58,6 +58,8 @@ async def test_the_commands_of_the_page_work(api):
         ("POST", "/api/v1/vms", 201),
         ("POST", "/api/v1/preflight", 200),
         ("POST", "/api/v1/devices/preflight", 200),
+        ("GET", "/api/v1/vms/ml/train-big/explanation", 200),
+        ("POST", "/api/v1/what-if", 200),
         ("POST", "/api/v1/render/xml", 200),
         ("POST", "/api/v1/render/pod", 200),
         ("POST", "/api/v1/devices/permitted", 200),

@@ -218,7 +218,7 @@ async def test_until_the_mirror_is_complete_the_answer_is_503(cluster):
         def __getattr__(self, name):
             return getattr(cluster, name)
 
-        async def list(self, kind, namespace=None):
+        async def list(self, kind, namespace=None, **chosen):
             await asyncio.sleep(3600)
 
     async with running(create_app(Slow(), Tokens(DEMO)), synced=False) as client:

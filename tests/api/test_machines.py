@@ -1,5 +1,7 @@
 """Creating and judging VMs over REST: what refuses, what stands in the answer, what is left."""
 
+import json
+
 import pytest
 
 from passway.api import examples
@@ -323,3 +325,77 @@ async def test_a_long_manifest_is_judged_as_a_short_one(user):
         headers={"Content-Type": "application/json"},
     )
     assert padded.status_code == 400
+
+
+# -- a VM that exists, and a cluster that does not -------------------------------------------------
+
+
+async def test_a_vm_that_waits_is_explained(user):
+    found = (await user.get("/api/v1/vms/ml/train-big/explanation")).json()
+    assert (found["kind"], found["stage"], found["agreement"]) == (
+        "Explanation", "scheduling", "agrees",
+    )  # fmt: skip
+    assert found["said"][0]["component"] == "kube-scheduler"
+    assert (await user.get("/api/v1/vms/ml/nobody/explanation")).status_code == 404
+    assert (await user.get("/api/v1/vms/kube-system/x/explanation")).status_code == 403
+
+
+async def what_if(client, *changes, status=200, **body):
+    answer = await client.post("/api/v1/what-if", json={"changes": [*changes], **body})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def test_the_same_question_on_a_changed_cluster(admin):
+    gpus = [{"name": f"g{index}", "deviceName": examples.A10} for index in range(3)]
+    domain = {"memory": {"guest": "1Gi"}, "devices": {"gpus": gpus}}
+    wanted = {
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+        "metadata": {"name": "three", "namespace": "ml"}, "spec": {"domain": domain},
+    }  # fmt: skip
+    for manifest in (wanted, json.dumps(wanted)):
+        found = await what_if(admin, {"stop": "train-1"}, manifest=manifest, namespace="ml")
+        (item,) = found["asked"]
+        assert (item["before"]["fits"], item["after"]["fits"]) == ("no", "yes")
+
+
+async def test_a_drain_after_a_node_has_come(admin):
+    found = await what_if(admin, *examples.WHAT_IF_DRAIN["changes"])
+    assert [change["change"] for change in found["changes"]] == ["add-node", "drain"]
+    assert len(found["moved"]) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {}, {"drain": "a", "stop": "b"}, {"drain": "a", "namespace": "ml"},
+        {"permit": {"kind": "pci", "resource_name": "a.b/c"}},
+        {"permit": {"kind": "pci", "resource_name": "a.b/c", "pci_vendor_selector": "x",
+                    "mdev_name_selector": "y"}},
+        {"add_node": {"kind": "Pod", "metadata": {"name": "p"}}},
+        {"add_node": {"kind": "Odd", "metadata": {"name": "p"}}},
+        {"add_node": {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "much"}}}},
+    ],
+)  # fmt: skip
+async def test_a_change_that_is_none(admin, change):
+    await what_if(admin, change, status=400)
+
+
+async def test_what_is_supposed_must_be_there(admin):
+    await what_if(admin, {"drain": "nowhere"}, status=404)
+    await what_if(admin, {"stop": "nobody"}, status=404)
+    differs = {"kind": "pci", "resource_name": examples.A10, "pci_vendor_selector": "10de:0000"}
+    await what_if(admin, {"permit": differs}, status=409)
+    await what_if(admin, status=400)
+    await what_if(admin, {"drain": "worker-1"}, namespace="No Name", status=400)
+    await what_if(admin, {"stop": "a", "namespace": "No Name"}, status=400)
+
+
+async def test_the_api_server_is_asked_too(user):
+    answer = await user.post("/api/v1/preflight?server_dry_run=true", json=examples.MANIFEST)
+    found = answer.json()
+    assert [(item["object"]["kind"], item["outcome"]) for item in found["server"]] == [
+        ("VirtualMachine", "accepted"), ("Pod", "accepted"),
+    ]  # fmt: skip
+    listed = (await user.get("/api/v1/my/vms?namespace=ml")).json()["items"]
+    assert "train-8" not in {item["name"] for item in listed}

@@ -46,7 +46,11 @@ def ask(server):
 
 
 def test_a_service_answers_as_the_sample_does(ask, tmp_path):
-    path = tmp_path / "vm.yaml"
+    path, node = tmp_path / "vm.yaml", tmp_path / "node.json"
+    node.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "new", "labels": {"a": "b"}},
+        "status": {"allocatable": {A10: "4", "cpu": "1500m"}},
+    }))  # fmt: skip
     made = run("create", "vm", "a", "--image", "i", "--gpu", f"{A10}=5", "--dry-run").stdout
     path.write_text(made)
     for args, code in (
@@ -58,6 +62,12 @@ def test_a_service_answers_as_the_sample_does(ask, tmp_path):
         (("check", "--gpu", A10), 0), (("fit", "-f", str(path)), 1),
         (("render", "pod", "-f", str(path)), 0),
         (("render", "pod", "-f", str(path), "--overhead"), 0),
+        (("explain", "vm", "train-big", "-n", "ml"), 1),
+        (("explain", "vm", "archive", "-n", "design"), 0), (("explain", "vm", "nobody"), 6),
+        (("what-if", "--drain", "gpu-a10-1"), 1),
+        (("what-if", "--stop", "ml/train-1", "--permit", "pci", "a.b/c", "10de:1111",
+          "--permit", "usb", "a.b/usb", "046d:c52b", "--permit", "mediated", "a.b/m", "T4",
+          "--add-node", str(node), "-f", str(path)), 1),
     ):  # fmt: skip
         there, here = ask(*args, code=code), run(*args, "--demo", code=code)
         assert _ageless(there.stdout) == _ageless(here.stdout), args
@@ -146,3 +156,18 @@ def test_a_vm_is_created_once(ask):
     ask(*create, code=5)
     refused = ask("create", "vm", "b", "--image", "i", "--gpu", "nvidia.com/A10", code=1)
     assert "DeviceNotPermitted" in refused.stderr
+
+
+def test_the_dry_run_is_the_service_s(ask):
+    made = ask("check", "--gpu", A10, "-n", "ml", "--server-dry-run", "-o", "json").stdout
+    assert [item["outcome"] for item in json.loads(made)["server"]] == ["accepted", "accepted"]
+
+
+def test_places_of_a_what_if_are_those_of_the_local_file(ask, tmp_path):
+    path = tmp_path / "vm.yaml"
+    path.write_text(run("create", "vm", "a", "--image", "i", "--gpu", "a.b/c", "--dry-run").stdout)
+    change = ("what-if", "--stop", "ml/train-1", "-f")
+    (item,) = json.loads(ask(*change, str(path), "-o", "json", code=1).stdout)["asked"]
+    assert {issue["file"] for issue in item["after"]["issues"]} == {str(path)}
+    path.write_text("kind: VirtualMachine\n")
+    assert f"error: {path}:1:1: MissingField" in ask(*change, str(path), code=2).stderr

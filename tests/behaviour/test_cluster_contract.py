@@ -368,3 +368,36 @@ async def test_nobody_shares_objects_with_the_cluster(cluster):
     assert (await cluster.get(CONFIG, "c", LAB)) == kept
     async with aclosing(cluster.watch(CONFIG, version)) as events:
         assert (await take(events, 1))[0].object == kept
+
+
+# -- choosing, and asking without creating --------------------------------------------------------
+
+
+async def test_a_list_may_be_of_some_labels_and_fields(cluster):
+    for name, labels in (("a", {"x": "1", "y": "2"}), ("b", {"x": "1"}), ("c", None)):
+        made = config(name)
+        if labels:
+            made["metadata"]["labels"] = labels
+        await cluster.create(CONFIG, made)
+
+    async def names(**chosen):
+        found, _ = await cluster.list(CONFIG, LAB, **chosen)
+        return [item["metadata"]["name"] for item in found]
+
+    assert await names(labels={"x": "1"}) == ["a", "b"]
+    assert await names(labels={"x": "1", "y": "2"}) == ["a"]
+    assert await names(fields={"metadata.name": "c"}) == ["c"]
+    assert await names(labels={"x": "1"}, fields={"metadata.name": "c"}) == []
+    assert await names() == ["a", "b", "c"]
+
+
+async def test_a_trial_says_what_would_be_and_creates_nothing(cluster):
+    assert (await cluster.trial(CONFIG, config("a"))).accepted
+    assert (await cluster.list(CONFIG, LAB))[0] == []
+    await cluster.create(CONFIG, config("a"))
+    found = await cluster.trial(CONFIG, config("a"))
+    assert (found.accepted, found.reason) == (True, "AlreadyExists")
+    found = await cluster.trial(CONFIG, config("No Name"))
+    assert (found.accepted, bool(found.message)) == (False, True)
+    found = await cluster.trial(CONFIG, config("a", "missing"))
+    assert (found.accepted, "missing" in found.message) == (False, True)

@@ -22,7 +22,7 @@ from passway.manifest.build import Builder, Stop
 from passway.manifest.json_text import NotJson, read_json
 from passway.manifest.nodes import Node
 from passway.model.errors import InvalidInput, TooLarge
-from passway.service.backend import SHORT
+from passway.service.reading import SHORT
 
 FILE: Final = "request"
 """What positions of issues name."""

@@ -89,3 +89,14 @@ RENDER_XML: Final[dict[str, Any]] = {
     "env": {"PCI_RESOURCE_NVIDIA_COM_GA102GL_A10": "0000:65:00.0"},
 }
 RENDER_XML_OBJECT: Final[dict[str, Any]] = {"manifest": MANIFEST}
+WHAT_IF: Final[dict[str, Any]] = {
+    "changes": [{"stop": "train-1", "namespace": "ml"}],
+    "manifest": MANIFEST,
+    "namespace": "ml",
+}
+WHAT_IF_DRAIN: Final[dict[str, Any]] = {
+    "changes": [
+        {"add_node": {"metadata": {"name": "gpu-a10-3"}, "status": {"allocatable": {A10: "4"}}}},
+        {"drain": "gpu-a10-1"},
+    ],
+}

@@ -22,6 +22,7 @@ from passway.api.schemas import (
     PreflightBody,
     RenderXmlBody,
     UsbPermit,
+    WhatIfBody,
 )
 
 TITLE: Final = "Passway"
@@ -30,7 +31,7 @@ DESCRIPTION: Final = (
     "KubeVirt. Errors are `application/problem+json`; 422 means only that a preflight says no."
 )
 _BODIES: Final[tuple[type[BaseModel], ...]] = (
-    MachineBody, PreflightBody, PciPermit, MediatedPermit, UsbPermit, RenderXmlBody,
+    MachineBody, PreflightBody, PciPermit, MediatedPermit, UsbPermit, RenderXmlBody, WhatIfBody,
 )  # fmt: skip
 _TEMPLATE: Final = "#/components/schemas/{model}"
 _FASTAPI: Final = ("HTTPValidationError", "ValidationError")

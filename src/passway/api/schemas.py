@@ -7,10 +7,14 @@ document says what will be accepted. Each model turns itself into the value its 
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from passway.cluster.dump import decode_object
+from passway.cluster.records import Node
 from passway.kubevirt.hostdev import Environment
 from passway.kubevirt.permitted import Permit
+from passway.model.errors import InvalidInput
+from passway.model.names import dns_label
 from passway.plan.machine import (
     MAX_CPUS,
     MAX_DEVICES,
@@ -20,6 +24,7 @@ from passway.plan.machine import (
     MachineRequest,
 )
 from passway.plan.permit import permit_of
+from passway.plan.what_if import MAX_FACTS, AddNode, Allow, Drain, Fact, Stop
 
 MAX_TEXT: Final = 1024
 MAX_LABELS: Final = 64
@@ -255,6 +260,70 @@ class UsbPermit(_PermitBody):
 
 PermitBody = Annotated[PciPermit | MediatedPermit | UsbPermit, Field(discriminator="kind")]
 PERMIT_KINDS: Final = ("pci", "mediated", "usb")
+
+
+Namespace = Annotated[Name, AfterValidator(dns_label)]
+"""A namespace that nothing else would judge."""
+
+
+class PermitEntry(_Body):
+    """An entry of the permitted list, as `POST /api/v1/devices/permitted` takes it."""
+
+    kind: Literal["pci", "mediated", "usb"]
+    resource_name: ResourceName
+    pci_vendor_selector: str | None = Field(default=None, max_length=MAX_TEXT)
+    mdev_name_selector: str | None = Field(default=None, max_length=MAX_TEXT)
+    vendor: str | None = Field(default=None, max_length=MAX_TEXT)
+    product: str | None = Field(default=None, max_length=MAX_TEXT)
+
+    def permit(self) -> Permit:
+        selectors = [item for item in (self.pci_vendor_selector, self.mdev_name_selector) if item]
+        return permit_of(
+            self.kind,
+            self.resource_name,
+            selector=selectors[0] if len(selectors) == 1 else None,
+            vendor=self.vendor,
+            product=self.product,
+        )
+
+
+class ChangeBody(_Body):
+    """One change; exactly one of `drain`, `stop`, `permit` and `add_node`."""
+
+    drain: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    stop: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    namespace: Namespace | None = Field(default=None, description="Of the VM that stops.")
+    permit: PermitEntry | None = None
+    add_node: dict[str, Any] | None = Field(default=None, description="The node's manifest.")
+
+    def fact(self, namespace: str) -> Fact:
+        """What is supposed; raises InvalidInput."""
+        given = [self.drain, self.stop, self.permit, self.add_node]
+        if sum(item is not None for item in given) != 1 or (self.namespace and not self.stop):
+            raise InvalidInput(
+                "a change is exactly one of drain, stop (with namespace), permit and add_node"
+            )
+        if self.drain is not None:
+            return Drain(self.drain)
+        if self.stop is not None:
+            return Stop((self.namespace or namespace, self.stop))
+        if self.permit is not None:
+            return Allow(self.permit.permit())
+        found = decode_object({"apiVersion": "v1", "kind": "Node", **(self.add_node or {})})
+        if found is None or not isinstance(found[1], Node):
+            raise InvalidInput("add_node: this is not a v1 Node")
+        return AddNode(found[1])
+
+
+class WhatIfBody(_Body):
+    """Changes in their order, and the VM that is asked about."""
+
+    changes: list[ChangeBody] = Field(min_length=1, max_length=MAX_FACTS)
+    manifest: Manifest | None = None
+    namespace: Namespace = "default"
+
+    def facts(self) -> list[Fact]:
+        return [change.fact(self.namespace) for change in self.changes]
 
 
 class RenderXmlBody(_Body):

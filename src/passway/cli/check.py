@@ -29,6 +29,7 @@ NAME: Final = "vm"
         "passway check -f a.yaml -f b.yaml --demo -o wide",
         "kubectl get vm train-3 -o yaml | passway check -f - --demo",
         "passway check --gpu nvidia.com/GA102GL_A10=2 --cpus 8 --memory 16Gi --demo",
+        "passway check -f vm.yaml --server-dry-run   # the cluster's own words too",
         "passway check -f vm.yaml --from dumps/ --strict -o github   # in CI",
     ),
 )
@@ -40,6 +41,11 @@ NAME: Final = "vm"
     "--severity", type=click.Choice(verdicts.ORDER), default="warning", show_default=True,
     help="Show findings of this severity and worse; the answer stays the same.",
 )  # fmt: skip
+@click.option(
+    "--server-dry-run",
+    is_flag=True,
+    help="Also ask the API server (dryRun=All) about the VM and its launcher; creates nothing.",
+)
 @namespaced
 @sourced
 @printing("sarif", "github")
@@ -49,6 +55,7 @@ def check(
     replicas: int | None,
     strict: bool,
     severity: str,
+    server_dry_run: bool,
     namespace: str,
     source: Source,
     output: Output,
@@ -57,8 +64,16 @@ def check(
 
     Exits with 0 if every machine fits, 1 if one does not, 3 if it cannot be told.
     """
+    if server_dry_run and not source.live:
+        raise Usage(
+            "--server-dry-run needs a cluster; files and the sample cannot be asked",
+            "leave out --from and --demo, or name a service with --server",
+        )
     texts = _texts(files, flags, namespace)
-    found = _ask(open_backend(source), texts, namespace, replicas, expand=output.wide)
+    found = _ask(
+        open_backend(source), texts, namespace, replicas,
+        expand=output.wide, server_dry_run=server_dry_run,
+    )  # fmt: skip
     show(view(found, severity, output), output)
     return verdicts.exit_code(found, strict=strict)
 
@@ -80,13 +95,15 @@ def _ask(
     replicas: int | None,
     *,
     expand: bool,
+    server_dry_run: bool,
 ) -> list[VerdictDocument]:
     async def ask() -> list[VerdictDocument]:
         found: list[VerdictDocument] = []
         for text, file in texts:
             found += await backend.check(
-                text, file, namespace=namespace, replicas=replicas, expand=expand
-            )
+                text, file, namespace=namespace, replicas=replicas, expand=expand,
+                server_dry_run=server_dry_run,
+            )  # fmt: skip
         return found
 
     return [_without_places(item) for item in answer(ask())]

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from passway.cli.lazy import DRY_RUN, Examples
+from passway.model.override import override
 
 F = TypeVar("F", bound=Callable[..., Any])
 Command = Callable[..., Any]
@@ -153,10 +154,42 @@ def command(name: str, *, examples: tuple[str, ...]) -> Callable[[Command], clic
     def decorate(function: Command) -> click.Command:
         for option in reversed(_COMMON):
             function = option(function)
-        made = click.command(name, cls=Examples, examples=examples)(function)
+        ordered: tuple[str, ...] = getattr(function, "in_order", ())
+        made = click.command(name, cls=_InOrder if ordered else Examples, examples=examples)(
+            function
+        )
+        if isinstance(made, _InOrder):
+            made.ordered = ordered
         common = len(_COMMON)
         made.params = [*made.params[common:], *made.params[:common]]
         return made
+
+    return decorate
+
+
+class _InOrder(Examples):
+    """A command that also learns in which order some of its repeatable options stand."""
+
+    ordered: tuple[str, ...] = ()
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """click keeps the values of each option, and forgets how the options were mixed."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        rest = super().parse_args(ctx, args)
+        given = {name: iter(ctx.params.pop(name)) for name in self.ordered}
+        ctx.params["ordered"] = [
+            (param.name, next(given[param.name])) for param in order if param.name in given
+        ]
+        return rest
+
+
+def in_order(*names: str) -> Callable[[F], F]:
+    """The command receives these options as one list `ordered` of (name, value)."""
+
+    def decorate(function: F) -> F:
+        function.in_order = names  # type: ignore[attr-defined] # read by `command`
+        return function
 
     return decorate
 

@@ -4,7 +4,8 @@ Owns the routes and what their bodies look like. How a request travels and what 
 is `http`'s. It holds no rule about devices.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, assert_never
 from urllib.parse import quote
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from passway.cli import failures
 from passway.cli.http import YAML, Service
 from passway.kubevirt.permitted import Permit
+from passway.plan.what_if import AddNode, Allow, Drain, Fact, Stop
 from passway.service import documents as d
 
 
@@ -47,6 +49,41 @@ class RemoteBackend:
             f"/api/v1/nodes/{quote(node, safe='')}/drain-impact", d.DrainImpact
         )
 
+    async def explain(self, namespace: str, name: str) -> d.ExplanationDocument:
+        place = f"{quote(namespace, safe='')}/{quote(name, safe='')}"
+        return await self._service.get(f"/api/v1/vms/{place}/explanation", d.ExplanationDocument)
+
+    async def what_if(
+        self,
+        facts: Sequence[Fact],
+        text: str | bytes | None = None,
+        file: str = "",
+        *,
+        namespace: str = "default",
+    ) -> d.WhatIfDocument:
+        body: dict[str, Any] = {
+            "namespace": namespace,
+            "changes": [_change(item) for item in facts],
+        }
+        if text is not None:
+            body["manifest"] = text if isinstance(text, str) else text.decode("utf-8", "replace")
+        try:
+            found = await self._service.post("/api/v1/what-if", body, d.WhatIfDocument)
+        except failures.Told as told:
+            told.documents = _issues_at_home(told.documents, file)
+            raise
+        asked = tuple(
+            msgspec.structs.replace(
+                item,
+                before=_at_home(item.before, file),
+                after=_at_home(item.after, file),
+                resolved=_issues_at_home(item.resolved, file),
+                added=_issues_at_home(item.added, file),
+            )
+            for item in found.asked
+        )
+        return msgspec.structs.replace(found, asked=asked)
+
     async def check(
         self,
         text: str | bytes,
@@ -55,10 +92,12 @@ class RemoteBackend:
         namespace: str = "default",
         replicas: int | None = None,
         expand: bool = False,
+        server_dry_run: bool = False,
     ) -> tuple[d.VerdictDocument, ...]:
         body = await self._manifest(
-            "/api/v1/preflight", text, file, namespace=namespace, replicas=replicas, expand=expand
-        )
+            "/api/v1/preflight", text, file, namespace=namespace, replicas=replicas,
+            expand=expand, server_dry_run=server_dry_run or None,
+        )  # fmt: skip
         if self._service.decoded(body, _Kinded).kind == "VerdictList":
             items = self._service.decoded(body, d.VerdictList).items
         else:
@@ -122,6 +161,22 @@ class RemoteBackend:
         except failures.Told as told:
             told.documents = _issues_at_home(told.documents, file)
             raise
+
+
+def _change(fact: Fact) -> dict[str, Any]:
+    match fact:
+        case Drain(node):
+            return {"drain": node}
+        case Stop((namespace, name)):
+            return {"stop": name, "namespace": namespace}
+        case Allow(permit):
+            entry = {"kind": permit.kind, "resource_name": permit.resource_name}
+            return {"permit": {**entry, **_selector(permit)}}
+        case AddNode(node):
+            made = {"apiVersion": "v1", "kind": "Node", **msgspec.to_builtins(node)}
+            return {"add_node": made}
+        case _:
+            assert_never(fact)
 
 
 def _selector(permit: Permit) -> dict[str, str]:

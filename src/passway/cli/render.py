@@ -21,8 +21,8 @@ from passway.kubevirt.hostdev import Environment
 from passway.model.errors import EXIT_NO, EXIT_OK
 from passway.model.quantity import quantity
 from passway.preflight.references import refers
-from passway.service.backend import one_machine
 from passway.service.documents import HostDevices, LauncherPod, OverheadPart, RenderError
+from passway.service.manifests import one_machine
 from passway.service.rendering import host_devices, variables
 
 

@@ -33,6 +33,8 @@ T = TypeVar("T")
 SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 PATIENCE_S: Final = 1.0
 STDIN: Final = "<stdin>"
+TRACES: Final = frozenset({"VirtualMachine", "VirtualMachineInstance", "Pod", "Event"})
+"""The kinds that tell of one VM."""
 
 # The short names of the CRDs and of kubectl.
 _SHORT: Final = {
@@ -84,7 +86,7 @@ def _sample() -> Backend:
         state.mark(kind, Read.READ)
     for kind, record in filter(None, map(dump.decode_object, sample_objects())):
         state.apply(kind, record)
-    return SnapshotBackend(state.snapshot(AT), "the sample cluster")
+    return SnapshotBackend(state.snapshot(AT), "the sample cluster", sample_objects)
 
 
 def _dumps(source: Source) -> Backend:
@@ -93,14 +95,23 @@ def _dumps(source: Source) -> Backend:
     known = kinds.ALL if source.complete else [kind_named(word) for word in source.read]
     for kind in known:
         state.mark(kind, Read.READ)
+    texts: dict[Path, bytes | None] = {}
     for path in files_of(source.paths):
-        found = 0
-        for kind, record in dump.decode(read_dump(path), str(path)):
+        found, text = 0, read_dump(path)
+        texts[path] = None if path.is_file() else text
+        for kind, record in dump.decode(text, str(path)):
             state.apply(kind, record)
             found += 1
         if not found:
             complain(f"{path} holds no object that is read here", severity="warning")
-    return SnapshotBackend(state.snapshot(at or state.newest), "files")
+
+    def objects() -> Iterator[dict[str, Any]]:
+        """What is read of one VM; files are read again, pipes cannot be."""
+        for path, text in texts.items():
+            yield from dump.plain(text or read_dump(path), str(path), TRACES)
+
+    snapshot = state.snapshot(at or state.newest)
+    return SnapshotBackend(snapshot, "files", objects, complete=source.complete)
 
 
 def files_of(paths: tuple[str, ...]) -> list[Path]:

@@ -5,14 +5,19 @@ nodes that lack the same resource are one line. The words themselves come with t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import click
 
 from passway.cli import words
 from passway.cli.table import Column, Table
-from passway.service.documents import IssueDocument, NodeGroupDocument, VerdictDocument
+from passway.service.documents import (
+    IssueDocument,
+    NodeGroupDocument,
+    TrialDocument,
+    VerdictDocument,
+)
 
 NODES_SHOWN: Final = 8
 ORDER: Final = ("error", "unknown", "warning")
@@ -59,6 +64,7 @@ def text(verdict: VerdictDocument, severity: str, *, wide: bool, headers: bool =
     blocks = [
         headline(verdict),
         words.messages(issues),
+        "\n".join(line for item in verdict.server for line in _tried(item)),
         _stages(verdict),
         _nodes(verdict, wide=wide, headers=headers),
     ]
@@ -80,6 +86,29 @@ def headline(verdict: VerdictDocument) -> str:
         subject += f", {words.count(verdict.replicas, 'replica')}"
     answer = click.style(_ANSWER[verdict.fits], fg=_COLOUR[verdict.fits], bold=True)
     return f"{words.visible(subject)}: {answer}" + (f" ({', '.join(found)})" if found else "")
+
+
+def _tried(trial: TrialDocument) -> Iterator[str]:
+    """`API server: Pod ml/x: refused by ResourceQuota gpus: …`, and how that compares."""
+    about = words.visible(words.machine(trial.object))
+    said = words.visible(trial.message or "")
+    match trial.outcome:
+        case "accepted":
+            note = f" ({said})" if said else ""
+            yield f"API server: {about}: {click.style('accepted', fg='green')}{note}"
+        case "refused":
+            refused = click.style("refused", fg="red")
+            yield f"API server: {about}: {refused} by {words.visible(trial.by or '')}: {said}"
+        case "not_tried":
+            yield f"API server: {about}: {click.style('not tried', fg='magenta')}: {said}"
+    for cause in trial.causes:
+        if cause.message not in (trial.message or ""):
+            yield words.visible(f"  {cause.field}: {cause.message}")
+    for warning in trial.warnings:
+        yield f"  {words.word('warning')}: {words.visible(warning)}"
+    if trial.agreement == "differs":
+        ours = "accept" if trial.outcome == "refused" else "refuse"
+        yield f"  our walk would {ours} it here; the API server is right, please report this"
 
 
 def _stages(verdict: VerdictDocument) -> str:
@@ -127,12 +156,16 @@ def _group(group: NodeGroupDocument, more: bool) -> str:
 
 
 def exit_code(verdicts: Sequence[VerdictDocument], *, strict: bool) -> int:
-    """The worst of several: no (1), unknown (3, or 1 if strict), yes (0)."""
+    """The worst of several: no (1), unknown (3, or 1 if strict), yes (0).
+
+    What the API server said on a dry run counts like our own answer.
+    """
     from passway.model.errors import EXIT_NO, EXIT_OK, EXIT_UNKNOWN
 
     answers = {verdict.fits for verdict in verdicts}
-    if "no" in answers:
+    tried = {trial.outcome for verdict in verdicts for trial in verdict.server}
+    if "no" in answers or "refused" in tried:
         return EXIT_NO
-    if "unknown" in answers:
+    if "unknown" in answers or "not_tried" in tried:
         return EXIT_NO if strict else EXIT_UNKNOWN
     return EXIT_OK

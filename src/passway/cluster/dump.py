@@ -79,6 +79,23 @@ def decode(text: bytes, file: str) -> Iterator[tuple[Kind, Record]]:
         yield from _decode_yaml(text, file)
 
 
+def plain(text: bytes, file: str, wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
+    """The objects of these kinds (`Pod`) as plain values; of a file that `decode` has taken."""
+    if text.lstrip()[:1] == b"{":
+        try:
+            head = _type_meta.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            head = None
+        if head is not None:
+            for raw in [msgspec.Raw(text)] if head.items is None else head.items:
+                if _type_meta.decode(raw).kind in wanted:
+                    yield msgspec.json.decode(raw)
+            return
+    for item in _items(list(yaml.load_all(text, _Loader)), file):
+        if item.get("kind") in wanted:
+            yield item
+
+
 def _decode_json(text: bytes, file: str) -> Iterator[tuple[Kind, Record]]:
     try:
         head = _type_meta.decode(text)

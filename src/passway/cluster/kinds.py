@@ -123,6 +123,9 @@ CLAIM_TEMPLATES: Final = _kind(
     "ResourceClaimTemplate", "resourceclaimtemplates", _DRA, "v1", r.ResourceClaimTemplate
 )
 
+EVENTS: Final = _kind("Event", "events", "", "v1", r.Named)
+"""Read about one VM when somebody asks why it does not run; not mirrored, so not one of ALL."""
+
 ALL: Final[tuple[Kind, ...]] = (
     NODES, PODS, NAMESPACES, QUOTAS, LIMIT_RANGES, VOLUME_CLAIMS, VOLUMES,
     PRIORITY_CLASSES, RUNTIME_CLASSES, STORAGE_CLASSES,

@@ -41,7 +41,30 @@ class ClusterState:
         self._newest: str | None = None
         self._snapshot: Snapshot | None = None
 
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "ClusterState":
+        """A state that goes on from a snapshot, which stays as it is; for overlays."""
+        made = cls()
+        maps: dict[str, Any] = {
+            "nodes": snapshot.nodes, "usage": snapshot.usage, "pending": snapshot.pending,
+            "guarded": snapshot.guarded, "advertisers": snapshot.advertisers, **snapshot.objects,
+        }  # fmt: skip
+        made._maps, made._shared = maps, set(maps)  # shared: copied before the first write
+        for pods in (snapshot.pending.values(), *(held.pods for held in snapshot.usage.values())):
+            for pod in pods:
+                made._pods.setdefault(pod.namespace, {})[pod.name] = pod
+        made._reads, made._versions = dict(snapshot.reads), dict(snapshot.versions)
+        return made
+
     # -- events ---------------------------------------------------------------------------------
+
+    def put(self, kind: Kind, key: Key, kept: Any) -> None:
+        """What is kept of one object, or None where it is gone; says nothing about the kind."""
+        if kept is None:
+            self.delete(kind, key[0], key[1])
+        else:
+            self._put(kind, key, kept)
+            self._snapshot = None
 
     def apply(self, kind: Kind, record: Record) -> None:
         """An object was added or changed. Raises InvalidInput before anything has changed."""

@@ -16,15 +16,15 @@ import msgspec
 
 from passway.cluster.kinds import Kind
 from passway.kube.config import ClientConfig
-from passway.kube.objects import key_of, path_of, to_create
+from passway.kube.objects import key_of, path_of, selector_of, to_create
 from passway.kube.patch import patched
 from passway.kube.served import absence
-from passway.kube.status import refusal
+from passway.kube.status import refusal, trial_of
 from passway.kube.transport import JSON, REQUEST_S, Sleep, Transport
 from passway.kube.watch import watched
 from passway.kube.wire import head_of, object_of, objects_of, records_decoder, records_of
 from passway.model.errors import InvalidInput, NotFound, PasswayError, Unavailable
-from passway.service.ports import Expired, Object, Page, Patch, WatchEvent
+from passway.service.ports import Expired, Object, Page, Patch, Trial, WatchEvent
 
 PAGE: Final = 500
 LISTS: Final = 3
@@ -71,15 +71,24 @@ class KubeCluster:
         """One object."""
         return await self._asked("GET", kind, name, namespace)
 
-    async def list(self, kind: Kind, namespace: str | None = None) -> tuple[list[Object], str]:
+    async def list(
+        self,
+        kind: Kind,
+        namespace: str | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> tuple[Objects, str]:
         """The objects, by namespace and name, and the resourceVersion to watch from.
 
         A list that expires between two pages is read again from its beginning, a few times.
         """
+        chosen = {"labelSelector": selector_of(labels), "fieldSelector": selector_of(fields)}
+        query = {name: text for name, text in chosen.items() if text}
         for _ in range(LISTS - 1):
             with suppress(Expired):
-                return await self._list(kind, namespace)
-        return await self._list(kind, namespace)
+                return await self._list(kind, namespace, query)
+        return await self._list(kind, namespace, query)
 
     async def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
         """The objects as records, page by page; `Expired` where the rest is not to be had."""
@@ -97,6 +106,15 @@ class KubeCluster:
         return await self._asked(
             "POST", kind, None, namespace, new, JSON, _writing(dry_run), verb="create"
         )
+
+    async def trial(self, kind: Kind, obj: Object) -> Trial:
+        """Creates nothing, and says what everybody on the way said."""
+        new = to_create(kind, obj)
+        namespace = new["metadata"].get("namespace")
+        status, body, warnings = await self._transport.heard(
+            "POST", path_of(kind, namespace), _writing(dry_run=True), _encoded(kind, new), JSON
+        )
+        return trial_of(status, body, warnings, kind, namespace)
 
     async def patch(
         self,
@@ -131,10 +149,12 @@ class KubeCluster:
 
     # -- reading --------------------------------------------------------------------------------
 
-    async def _list(self, kind: Kind, namespace: str | None) -> tuple[Objects, str]:
+    async def _list(
+        self, kind: Kind, namespace: str | None, query: Mapping[str, str]
+    ) -> tuple[Objects, str]:
         found: Objects = []
         first = ""
-        async with aclosing(self._pages(kind, namespace)) as pages:
+        async with aclosing(self._pages(kind, namespace, query)) as pages:
             async for body, version in pages:
                 found += objects_of(body, kind)
                 first = version
@@ -142,14 +162,15 @@ class KubeCluster:
         return sorted(found, key=key_of), first
 
     async def _pages(
-        self, kind: Kind, namespace: str | None
+        self, kind: Kind, namespace: str | None, chosen: Mapping[str, str] | None = None
     ) -> AsyncGenerator[tuple[bytes, str], None]:
         """The bodies of a list, page by page, and the version to watch from.
 
         It is that of the first page: should a server give later pages of a later moment, a watch
         from there tells what the earlier ones lack.
         """
-        path, query, first = path_of(kind, namespace), {"limit": str(PAGE)}, ""
+        chosen = chosen or {}
+        path, query, first = path_of(kind, namespace), {"limit": str(PAGE), **chosen}, ""
         while True:
             status, body = await self._transport.answer("GET", path, query)
             if status == 404:
@@ -163,7 +184,7 @@ class KubeCluster:
                 return
             if meta.continue_ == query.get("continue"):
                 raise Unavailable(f"the list of {kind.resource} has the same page twice")
-            query = {"limit": str(PAGE), "continue": meta.continue_}
+            query = {"limit": str(PAGE), **chosen, "continue": meta.continue_}
 
     async def _asked(
         self,

@@ -29,11 +29,12 @@ from passway.kube.objects import (
     kind_of,
     taken,
     to_create,
+    value_at,
 )
 from passway.kube.patch import patched, same
 from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound
 from passway.model.names import InvalidName, dns_subdomain
-from passway.service.ports import Change, Expired, Object, Page, Patch, WatchEvent
+from passway.service.ports import Change, Expired, Object, Page, Patch, Trial, WatchEvent
 
 _NAMESPACES: Final = "namespaces"
 _IDENTITY: Final = ("name", "namespace", "uid")
@@ -146,13 +147,24 @@ class MemoryCluster:
         """One object."""
         return copy_of(await self._current("get", kind, name, namespace))
 
-    async def list(self, kind: Kind, namespace: str | None = None) -> tuple[list[Object], str]:
+    async def list(
+        self,
+        kind: Kind,
+        namespace: str | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> tuple[list[Object], str]:
         """The objects, by namespace and name, and the resourceVersion to watch from."""
         if namespace is not None:
             expect_scope(kind, namespace)
         await self._admit("list", kind, namespace)
         objects = self._shelves[kind.resource].objects
-        items = [copy_of(objects[key]) for key in sorted(objects) if namespace in (None, key[0])]
+        items = [
+            copy_of(objects[key])
+            for key in sorted(objects)
+            if namespace in (None, key[0]) and _selected(objects[key], labels or {}, fields or {})
+        ]
         return items, str(self._version)
 
     async def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
@@ -173,6 +185,16 @@ class MemoryCluster:
             meta.pop(name, None)
         stamped = self._stamped(new)
         return stamped if dry_run else self._commit(kind, stamped, "ADDED")
+
+    async def trial(self, kind: Kind, obj: Object) -> Trial:
+        """Creates nothing; there is nobody on the way here who would say anything."""
+        try:
+            await self.create(kind, obj, dry_run=True)
+        except Conflict as error:
+            return Trial(accepted=True, reason="AlreadyExists", message=str(error))
+        except (InvalidInput, NotFound) as error:
+            return Trial(accepted=False, reason=error.code, message=str(error))
+        return Trial(accepted=True)
 
     async def patch(
         self,
@@ -320,6 +342,13 @@ def _next(kind: Kind, current: Object, wanted: Any) -> Object:
     if not same(wanted.get("spec"), current.get("spec")):
         meta["generation"] = old["generation"] + 1
     return {**wanted}
+
+
+def _selected(obj: Object, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
+    own = obj["metadata"].get("labels") or {}
+    return all(own.get(name) == value for name, value in labels.items()) and all(
+        (value_at(obj, path) or "") == value for path, value in fields.items()
+    )
 
 
 def _key(meta: Object) -> tuple[str, str]:

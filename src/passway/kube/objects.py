@@ -116,6 +116,19 @@ def path_of(kind: Kind, namespace: str | None, name: str | None = None) -> str:
     return "".join(f"/{quote(expect_segment(part, 'a name'), safe='')}" for part in parts)
 
 
+def value_at(obj: Mapping[str, Any], path: str) -> Any:
+    """The value of a field, as a field selector names it; None where there is none."""
+    found: Any = obj
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def selector_of(chosen: Mapping[str, str] | None) -> str:
+    """Labels or fields as a selector of a request."""
+    return ",".join(f"{name}={value}" for name, value in (chosen or {}).items())
+
+
 def key_of(obj: Mapping[str, Any]) -> tuple[str, str]:
     """What objects of a kind are sorted by: namespace and name."""
     meta = obj["metadata"]

@@ -7,6 +7,7 @@ more than its number.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +23,7 @@ from passway.model.errors import (
     Unauthenticated,
     Unavailable,
 )
-from passway.service.ports import Expired
+from passway.service.ports import Cause, Expired, Trial
 
 SHOWN: Final = 1000
 # staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go
@@ -78,6 +79,43 @@ def refusal(
             return InvalidInput(f"{target}: {words}")
         case _:
             return Unavailable(f"{verb} {target}: {words}", hint="try again in a few seconds")
+
+
+def trial_of(
+    status: int, body: bytes, warnings: tuple[str, ...], kind: Kind, namespace: str | None
+) -> Trial:
+    """What an answer to a dry run means; raises what has nothing to do with the object.
+
+    An object of that name is looked for last, so one that exists already was accepted by all.
+    """
+    if status in {200, 201}:
+        return Trial(accepted=True, warnings=warnings)
+    told = _status(body)
+    words = printable(told.message[:SHOWN]) or f"the API server answered {status}"
+    if told.reason == "AlreadyExists":
+        return Trial(accepted=True, reason=told.reason, message=words, warnings=warnings)
+    error = refusal(status, body, "create", kind, None, namespace)
+    own = isinstance(error, InvalidInput | NotFound) or error.code == "ADMISSION_DENIED"
+    if not own and told.reason not in {"InternalError", "Conflict"}:
+        raise error
+    return Trial(
+        accepted=False,
+        reason=printable(told.reason),
+        message=words,
+        causes=tuple(_causes(told.details or {})),
+        warnings=warnings,
+    )
+
+
+def _causes(details: dict[str, Any]) -> Iterator[Cause]:
+    listed = details.get("causes")
+    for cause in listed if isinstance(listed, list) else ():
+        if isinstance(cause, dict):
+            field, reason, message = (
+                printable(str(cause.get(name) or "")[:SHOWN])
+                for name in ("field", "reason", "message")
+            )
+            yield Cause(field, reason, message)
 
 
 def _status(body: bytes) -> Status:

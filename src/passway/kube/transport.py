@@ -87,6 +87,19 @@ class Transport:
         content: str = "",
     ) -> tuple[int, bytes]:
         """Status and body. What the server asks to try again is tried again, a few times."""
+        status, read, warnings = await self.heard(method, path, query, body, content)
+        self._warn(warnings)
+        return status, read
+
+    async def heard(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content: str = "",
+    ) -> tuple[int, bytes, tuple[str, ...]]:
+        """The same with the server's warnings, which are then not told elsewhere."""
         attempt = 0
         while True:
             attempt += 1
@@ -96,7 +109,8 @@ class Transport:
             ):
                 wait_s = _wait_s(response, attempt)
                 if attempt == TRIES or wait_s is None or not _again(method, response):
-                    return response.status, await bounded(response)
+                    return response.status, await bounded(response), warnings_of(response)
+                self._warn(warnings_of(response))
             await self._sleep(wait_s)
 
     @asynccontextmanager
@@ -106,6 +120,7 @@ class Transport:
         """A response without end; `idle_s` is the longest silence. Left early, it is cut."""
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=idle_s)
         async with self._sent("GET", path, query, limits) as response:
+            self._warn(warnings_of(response))
             try:
                 yield response
             finally:
@@ -140,7 +155,6 @@ class Transport:
                         renewed = True
                         if await self._config.credentials.renew(dict(headers)):
                             continue
-                    self._warn(response)
                     yield response
                     return
             except (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError) as error:
@@ -160,13 +174,21 @@ class Transport:
             self._trusted, self._pair = self._config.ssl_context(pair), pair
         return self._trusted if self._trusted is not None else True
 
-    def _warn(self, response: aiohttp.ClientResponse) -> None:
+    def _warn(self, warnings: tuple[str, ...]) -> None:
         """Tells what the server warns of, each text once."""
-        for header in response.headers.getall("Warning", ()):
-            for text in _WARNING.findall(header):
-                if text not in self._warned and len(self._warned) < WARNINGS:
-                    self._warned.add(text)
-                    _log.warning("the API server says: %s", printable(text.replace("\\", "")))
+        for text in warnings:
+            if text not in self._warned and len(self._warned) < WARNINGS:
+                self._warned.add(text)
+                _log.warning("the API server says: %s", text)
+
+
+def warnings_of(response: aiohttp.ClientResponse) -> tuple[str, ...]:
+    """The warnings of a response, made printable."""
+    return tuple(
+        printable(text.replace("\\", ""))
+        for header in response.headers.getall("Warning", ())
+        for text in _WARNING.findall(header)
+    )
 
 
 async def bounded(response: aiohttp.ClientResponse) -> bytes:

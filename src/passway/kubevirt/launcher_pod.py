@@ -110,6 +110,11 @@ def render_launcher(
     )
 
 
+def before_admission(spec: MachineSpec, vmi: Tree, snapshot: Snapshot) -> Launch:
+    """The launcher as virt-controller sends it: without what admission adds on its way."""
+    return render(vmi, _around(spec, vmi, snapshot))
+
+
 def limit_items(snapshot: Snapshot, namespace: str) -> tuple[LimitRangeItem, ...]:
     """The rules of the namespace's LimitRanges, in the order of their names."""
     return tuple([item for _, item in named_limit_items(snapshot, namespace)])

@@ -16,6 +16,7 @@ from passway.model.admission_reasons import ADMISSION
 from passway.model.override import override
 from passway.model.reason import Reason
 from passway.model.reference_reasons import REFERENCES
+from passway.model.standing_reasons import STANDING
 from passway.model.verdict import Issue, Param, Some
 
 SHOWN: Final = 5
@@ -298,6 +299,7 @@ REASONS: Final[Mapping[str, Reason]] = _table(
     ),
     *ADMISSION,
     *REFERENCES,
+    *STANDING,
     # -- permission -------------------------------------------------------------------------
     Reason(
         "DeviceNotPermitted",

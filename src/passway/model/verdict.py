@@ -43,13 +43,17 @@ class Stage(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a stage says; `not_checked` (no source for it exists here) never changes the answer."""
+    """What a stage says; `not_checked` (no source for it exists here) never changes the answer.
+
+    `not_reached` exists only where an existing VM is explained: it stands at an earlier stage.
+    """
 
     PASS = "pass"
     WARN = "warn"
     FAIL = "fail"
     UNKNOWN = "unknown"
     NOT_CHECKED = "not_checked"
+    NOT_REACHED = "not_reached"
 
 
 class Fits(StrEnum):

@@ -7,7 +7,7 @@ A list is always replaced whole, with the object's resourceVersion, and never re
 the last entry leaves `{}`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from typing import Any, Final
@@ -256,6 +256,14 @@ def _entry(permit: Permit, spelling: Spelling) -> dict[str, Any]:
     if permit.external:
         entry["externalResourceProvider"] = True
     return entry
+
+
+def listing_of(permits: Iterable[Permit], spelling: Spelling) -> dict[str, Any]:
+    """Entries as a list object."""
+    found: dict[str, Any] = {}
+    for permit in permits:
+        found.setdefault(spelling.lists()[permit.kind], []).append(_entry(permit, spelling))
+    return found
 
 
 def _entries(listing: Listing | None, field: str) -> list[Any]:

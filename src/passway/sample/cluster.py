@@ -21,6 +21,12 @@ SRIOV_FAST: Final = "intel.com/sriov_fast"
 SRIOV_STORAGE: Final = "intel.com/sriov_storage"
 QAT: Final = "intel.com/QAT_4XXX_VF"
 GIB: Final = 1024
+UNSCHEDULABLE: Final = (
+    "0/12 nodes are available: 1 node(s) had untolerated taint {dedicated: ml}, 1 node(s) were "
+    "unschedulable, 3 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 7 "
+    f"Insufficient {A10}. preemption: 0/12 nodes are available: 12 Preemption is not helpful for "
+    "scheduling."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,7 @@ def sample_objects() -> list[Object]:
         _kubevirt(),
         *_networks(),
         *_quotas(),
+        *_events(),
         _object("scheduling.k8s.io/v1", "PriorityClass", "production", value=100000),
         _object("storage.k8s.io/v1", "StorageClass", "standard", provisioner="csi.example.com"),
     ]
@@ -171,18 +178,50 @@ def _machine(machine: SampleMachine) -> list[Object]:
         _object("kubevirt.io/v1", "VirtualMachine", **place, spec={
             "runStrategy": "Always" if machine.running else "Halted",
             "template": {"spec": instance},
-        }, status={"printableStatus": _status(machine)}),
+        }, status={"printableStatus": _status(machine), **_waiting(machine)}),
     ]  # fmt: skip
     if machine.running:
         phase = "Running" if machine.node else "Scheduling"
-        status = {"phase": phase} | ({"nodeName": machine.node} if machine.node else {})
-        made.append(
-            _object(
-                "kubevirt.io/v1", "VirtualMachineInstance", **place, spec=instance, status=status
-            )
+        status = {"phase": phase, **_waiting(machine)}
+        status |= {"nodeName": machine.node} if machine.node else {}
+        running = _object(
+            "kubevirt.io/v1", "VirtualMachineInstance", **place, spec=instance, status=status
         )
-        made.append(_launcher(machine))
+        running["metadata"]["uid"] = _uid(machine)
+        made += [running, _launcher(machine)]
     return made
+
+
+def _waiting(machine: SampleMachine) -> Object:
+    """The conditions of a VM, a VMI or a launcher for which the scheduler finds no node."""
+    if machine.node or not machine.running:
+        return {}
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                 "message": UNSCHEDULABLE, "lastTransitionTime": CREATED}  # fmt: skip
+    return {"conditions": [condition]}
+
+
+def _events() -> list[Object]:
+    """What the scheduler said last."""
+    waiting = [machine for machine in MACHINES if machine.running and not machine.node]
+    return [
+        _object(
+            "v1", "Event", f"{_launcher_name(machine)}.18a1", machine.namespace,
+            involvedObject={"apiVersion": "v1", "kind": "Pod", "namespace": machine.namespace,
+                            "name": _launcher_name(machine)},
+            reason="FailedScheduling", message=UNSCHEDULABLE, type="Warning",
+            reportingComponent="default-scheduler", count=12, lastTimestamp=AT,
+        )
+        for machine in waiting
+    ]  # fmt: skip
+
+
+def _uid(machine: SampleMachine) -> str:
+    return f"{machine.namespace}-{machine.name}"
+
+
+def _launcher_name(machine: SampleMachine) -> str:
+    return f"virt-launcher-{machine.name}-7xk2p"
 
 
 def _status(machine: SampleMachine) -> str:
@@ -231,7 +270,6 @@ def _launcher(machine: SampleMachine) -> Object:
     for name in (*machine.gpus, *machine.host_devices):
         requests[name] = str(int(requests.get(name, "0")) + 1)
     requests |= {name: str(count) for name, count in machine.functions.items()}
-    name = f"virt-launcher-{machine.name}-7xk2p"
     spec: Object = {
         "containers": [{"name": "compute", "resources": {"requests": requests}}],
         "initContainers": [
@@ -244,15 +282,20 @@ def _launcher(machine: SampleMachine) -> Object:
     }
     if machine.node:
         spec["nodeName"] = machine.node
-    status = {"phase": "Running" if machine.node else "Pending"}
-    made = _object("v1", "Pod", name, machine.namespace, spec=spec, status=status)
-    made["metadata"]["labels"]["kubevirt.io"] = "virt-launcher"
+    status = {"phase": "Running" if machine.node else "Pending", **_waiting(machine)}
+    made = _object(
+        "v1", "Pod", _launcher_name(machine), machine.namespace, spec=spec, status=status
+    )
+    made["metadata"]["labels"] |= {
+        "kubevirt.io": "virt-launcher", "vm.kubevirt.io/name": machine.name,
+        "kubevirt.io/created-by": _uid(machine),
+    }  # fmt: skip
     made["metadata"]["ownerReferences"] = [
         {
             "apiVersion": "kubevirt.io/v1",
             "kind": "VirtualMachineInstance",
             "name": machine.name,
-            "uid": f"{machine.namespace}-{machine.name}",
+            "uid": _uid(machine),
             "controller": True,
         }
     ]

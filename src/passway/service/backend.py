@@ -1,41 +1,25 @@
 """The use cases, as one Protocol, and the implementation that only reads a snapshot.
 
 Every entry point asks a Backend and prints its documents: the command line one on dumps, on the
-sample or on a service, the REST routes one on a cluster. `Reading` answers what
-needs no writing; `SnapshotBackend` adds the plans of changes and refuses to apply them.
+sample or on a service, the REST routes one on a cluster. `SnapshotBackend` adds to what reading
+answers the plans of changes, and refuses to apply them.
 """
 
-import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Final, NoReturn, Protocol, TypeVar, cast
-
-import msgspec
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, Protocol
 
 from passway.cluster.snapshot import Snapshot
-from passway.kubevirt.hostdev import Environment
 from passway.kubevirt.permitted import Permit
-from passway.manifest.spec import MachineSpec
-from passway.manifest.vm import parse_manifest
-from passway.model.errors import Conflict, Forbidden, InvalidInput, NotFound, PreflightFailed
+from passway.model.errors import Conflict, InvalidInput
 from passway.model.override import override
-from passway.model.reasons import SHOWN
-from passway.model.verdict import Fits, Verdict
+from passway.model.verdict import Verdict
 from passway.plan.permit import Change, plan_permit, plan_unpermit
-from passway.preflight.drift import drift
-from passway.preflight.questions import drain, fit
-from passway.preflight.redact import redact
-from passway.preflight.references import refers
-from passway.preflight.walk import ask, check
+from passway.plan.what_if import Fact
+from passway.preflight.stage import Question
 from passway.service import documents as d
-from passway.service import launcher, rendering, report
-from passway.service.machines import machines
-from passway.service.mine import my_devices
-
-MAX_MACHINES: Final = 100
-SHORT: Final = 16 * 1024
-T = TypeVar("T")
+from passway.service import report
+from passway.service.reading import Reading
+from passway.service.stored import AtHand, Stored
 
 
 class Backend(Protocol):
@@ -48,6 +32,22 @@ class Backend(Protocol):
     async def drift(self) -> d.DriftReport: ...
     async def drain_impact(self, node: str) -> d.DrainImpact: ...
 
+    async def explain(self, namespace: str, name: str) -> d.ExplanationDocument: ...
+
+    async def what_if(
+        self,
+        facts: Sequence[Fact],
+        text: str | bytes | None = None,
+        file: str = "",
+        *,
+        namespace: str = "default",
+    ) -> d.WhatIfDocument:
+        """The question about a manifest, and about the VMs that drains move, on a changed cluster.
+
+        Nothing is written.
+        """
+        ...
+
     async def check(
         self,
         text: str | bytes,
@@ -56,7 +56,10 @@ class Backend(Protocol):
         namespace: str = "default",
         replicas: int | None = None,
         expand: bool = False,
-    ) -> tuple[d.VerdictDocument, ...]: ...
+        server_dry_run: bool = False,
+    ) -> tuple[d.VerdictDocument, ...]:
+        """The verdicts; with `server_dry_run` beside what the API server says of each."""
+        ...
 
     async def fit(
         self, text: str | bytes, file: str, *, namespace: str = "default"
@@ -85,164 +88,41 @@ class Backend(Protocol):
         ...
 
 
-class Reading(ABC):
-    """Every question that a snapshot answers.
+class SnapshotBackend(Reading):
+    """Answers from one snapshot. `source` is how it is called when a write is refused.
 
-    `may_see`: the namespaces that the asker is confined to; None for all. Machines of others are
-    refused, and answers tell nothing of them.
+    `objects` gives what the snapshot was made of, as plain objects, for what is read of one VM;
+    `complete` says that kinds which do not occur in it have no objects.
     """
 
-    may_see: frozenset[str] | None = None
-
-    @property
-    @abstractmethod
-    def snapshot(self) -> Snapshot:
-        """The cluster as it is to be judged now."""
-
-    async def inventory(self) -> d.DeviceInventory:
-        return report.inventory(self.snapshot)
-
-    async def nodes(self) -> d.NodeList:
-        return report.nodes(self.snapshot)
-
-    async def machines(self, namespace: str | None = None) -> d.MachineList:
-        if namespace is not None:
-            self.admit(namespace)
-        found = machines(self.snapshot, namespace)
-        if self.may_see is None or namespace is not None:
-            return found
-        own = tuple(item for item in found.items if item.namespace in self.may_see)
-        return msgspec.structs.replace(found, items=own)
-
-    async def machine(self, namespace: str, name: str) -> d.MachineDocument:
-        """One VM by name; raises NotFound."""
-        for item in (await self.machines(namespace)).items:
-            if item.name == name:
-                return item
-        raise NotFound(f'there is no VM "{name}" in namespace "{namespace}"')
-
-    async def my_devices(self, namespace: str) -> d.MyDevices:
-        """The devices as a tenant of the namespace sees them."""
-        self.admit(namespace)
-        return my_devices(self.snapshot, namespace)
-
-    async def permits(self) -> d.PermitList:
-        return report.permits(self.snapshot)
-
-    async def drift(self) -> d.DriftReport:
-        return report.drift(drift(self.snapshot))
-
-    async def drain_impact(self, node: str) -> d.DrainImpact:
-        return report.drain(node, drain(self.snapshot, node))
-
-    async def check(
+    def __init__(
         self,
-        text: str | bytes,
-        file: str,
+        snapshot: Snapshot,
+        source: str = "a snapshot",
+        objects: Callable[[], Iterable[Mapping[str, Any]]] = tuple,
         *,
-        namespace: str = "default",
-        replicas: int | None = None,
-        expand: bool = False,
-    ) -> tuple[d.VerdictDocument, ...]:
-        snapshot, shown = self.snapshot, 1000 if expand else SHOWN
-
-        def judge() -> tuple[d.VerdictDocument, ...]:
-            found = self.verdicts(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
-            return tuple(report.verdict(verdict, shown) for verdict in found)
-
-        return await _off_loop(text, judge)
-
-    async def fit(
-        self, text: str | bytes, file: str, *, namespace: str = "default"
-    ) -> d.FitDocument:
-        snapshot = self.snapshot
-
-        def count() -> d.FitDocument:
-            spec = one_machine(text, file, namespace)
-            self.admit(spec.namespace)
-            found = fit(spec, snapshot)
-            return report.fit(replace(found, verdict=self._shown(found.verdict)))
-
-        return await _off_loop(text, count)
-
-    async def render_pod(
-        self, text: str | bytes, file: str, *, namespace: str = "default"
-    ) -> d.LauncherPod:
-        snapshot = self.snapshot
-
-        def made() -> d.LauncherPod:
-            spec = one_machine(text, file, namespace)
-            self.admit(spec.namespace)
-            return launcher.launcher_pod(spec, snapshot)
-
-        return await _off_loop(text, made)
-
-    def host_devices(
-        self, text: str | bytes, file: str, namespace: str, environment: Environment
-    ) -> d.HostDevices:
-        """What the launcher of the only machine of a manifest would give libvirt.
-
-        Needs the cluster only for a VM with an instance type or a preference.
-        """
-        spec = one_machine(text, file, namespace)
-        self.admit(spec.namespace)
-        if refers(spec):
-            return rendering.expanded_host_devices(ask(spec, self.snapshot, 1), environment)
-        return rendering.host_devices(spec, environment)
-
-    def verdicts(
-        self,
-        text: str | bytes,
-        file: str,
-        namespace: str,
-        replicas: int | None = None,
-        *,
-        expand: bool = False,
-        snapshot: Snapshot | None = None,
-    ) -> tuple[Verdict, ...]:
-        """One verdict for each machine of the manifest; raises InvalidManifest with all faults."""
-        found = parse_manifest(text, file, namespace).require()
-        if len(found) > MAX_MACHINES:
-            raise InvalidInput(f"{len(found)} machines in one manifest; at most {MAX_MACHINES}")
-        for spec in found:
-            self.admit(spec.namespace)
-        view = self.snapshot if snapshot is None else snapshot
-        return tuple(
-            self._shown(check(spec, view, replicas=replicas, expand=expand)) for spec in found
-        )
-
-    def admit(self, namespace: str) -> None:
-        """Raises Forbidden for a namespace that the asker is not confined to."""
-        if self.may_see is not None and namespace not in self.may_see:
-            raise Forbidden(
-                f'namespace "{namespace}" is not one of yours',
-                hint=f"yours are: {', '.join(sorted(self.may_see)) or 'none'}",
-            )
-
-    def _shown(self, verdict: Verdict) -> Verdict:
-        return verdict if self.may_see is None else redact(verdict, self.may_see)
-
-    def admitted(self, machine: dict[str, Any]) -> Verdict:
-        """The verdict of a machine that may be created; raises PreflightFailed for a no."""
-        verdict = self.verdicts(msgspec.json.encode(machine), "request", "default")[0]
-        if verdict.fits is Fits.NO:
-            words = [report.issue(item) for item in verdict.issues]
-            errors = [item.message for item in words if item.severity == "error"]
-            raise PreflightFailed("; ".join(errors), issues=verdict.issues)
-        return verdict
-
-
-class SnapshotBackend(Reading):
-    """Answers from one snapshot. `source` is how it is called when a write is refused."""
-
-    def __init__(self, snapshot: Snapshot, source: str = "a snapshot") -> None:
+        complete: bool = False,
+    ) -> None:
         self._snapshot = snapshot
         self._source = source
+        self._stored = AtHand(objects, complete=complete)
+
+    @property
+    @override
+    def stored(self) -> Stored:
+        return self._stored
 
     @property
     @override
     def snapshot(self) -> Snapshot:
         return self._snapshot
+
+    @override
+    async def trials(self, question: Question, verdict: Verdict) -> NoReturn:  # noqa: ARG002 - of the port
+        raise InvalidInput(
+            f"{self._source} cannot be asked for a dry run",
+            hint="ask a cluster (--kubeconfig) or a service (--server)",
+        )
 
     async def permit(
         self,
@@ -281,30 +161,6 @@ class SnapshotBackend(Reading):
             f"nothing can be changed on {self._source}",
             hint="add --dry-run to see the change, or name a service with --server",
         )
-
-
-async def _off_loop(text: str | bytes, work: Callable[[], T]) -> T:
-    """A long text takes up to a second to read: in a thread, so that others are answered."""
-    return work() if len(text) <= SHORT else await asyncio.to_thread(work)
-
-
-def one_machine(text: str | bytes, file: str, namespace: str) -> MachineSpec:
-    """The only machine of a manifest."""
-    found = parse_manifest(text, file, namespace).require()
-    if len(found) != 1:
-        raise InvalidInput(f"{file} holds {len(found)} machines; this question takes one")
-    return found[0]
-
-
-def machine_object(text: str | bytes, file: str, namespace: str) -> dict[str, Any]:
-    """The only object of a manifest, which must be a VirtualMachine, to be created as it is."""
-    spec = one_machine(text, file, namespace)
-    if spec.ref.kind != "VirtualMachine":
-        raise InvalidInput(f"{file} holds a {spec.ref.kind}; only a VirtualMachine can be created")
-    machine = cast("dict[str, Any]", spec.document.plain())
-    if not machine["metadata"].get("name"):
-        raise InvalidInput("metadata.name: a VM that is created here needs a name of its own")
-    return {**machine, "metadata": {**machine["metadata"], "namespace": spec.namespace}}
 
 
 def created(verdict: Verdict, uid: str | None, *, dry_run: bool) -> d.MachineCreated:

@@ -14,14 +14,18 @@ from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.permitted import Permit
 from passway.model.errors import Conflict, PasswayError
 from passway.model.override import override
+from passway.model.verdict import Verdict
 from passway.plan.permit import Change, plan_permit, plan_unpermit
-from passway.preflight.stage import ref
+from passway.preflight.stage import Question, ref
 from passway.service import documents as d
 from passway.service import report
 from passway.service.audit import Audit, AuditEntry
-from passway.service.backend import Reading, confirmed, created
+from passway.service.backend import confirmed, created
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
+from passway.service.reading import Reading
+from passway.service.stored import InCluster, Stored
+from passway.service.trial import trials
 
 
 class ClusterBackend(Reading):
@@ -42,11 +46,21 @@ class ClusterBackend(Reading):
         self._audit = audit
         self._user = user
         self._now = now
+        self._stored = InCluster(cluster)
+
+    @property
+    @override
+    def stored(self) -> Stored:
+        return self._stored
 
     @property
     @override
     def snapshot(self) -> Snapshot:
         return self._mirror.snapshot()
+
+    @override
+    async def trials(self, question: Question, verdict: Verdict) -> tuple[d.TrialDocument, ...]:
+        return await trials(self._cluster, question, verdict)
 
     async def permit(
         self, permit: Permit, *, dry_run: bool = False, confirm: bool = False

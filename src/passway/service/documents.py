@@ -56,8 +56,10 @@ class IssueDocument(Document, frozen=True, kw_only=True):
 
 
 class StageDocument(Document, frozen=True, kw_only=True):
+    """`not_reached` is said only of an existing VM, which stands at an earlier stage."""
+
     stage: str
-    outcome: Literal["pass", "warn", "fail", "unknown", "not_checked"]
+    outcome: Literal["pass", "warn", "fail", "unknown", "not_checked", "not_reached"]
 
 
 class NodeVerdict(Document, frozen=True, kw_only=True):
@@ -76,8 +78,37 @@ class NodeGroupDocument(Document, frozen=True, kw_only=True):
     fails: tuple[str, ...]
 
 
+class CauseDocument(Document, frozen=True, kw_only=True):
+    """One of the causes of a refusal, as the API server lists them."""
+
+    field: str
+    reason: str
+    message: str
+
+
+class TrialDocument(Document, frozen=True, kw_only=True):
+    """What the API server said of an object on a dry run; nothing was created.
+
+    `by`: who refused, as far as the words tell. `agreement`: whether our walk says the same of
+    what the API server looks at (`not_modelled`: a webhook, a policy or Pod Security refused,
+    which no walk can know). Not tried: what right is missing is in `message`.
+    """
+
+    object: MachineRef
+    outcome: Literal["accepted", "refused", "not_tried"]
+    agreement: Literal["agrees", "differs", "not_modelled", "not_tried"]
+    by: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    causes: tuple[CauseDocument, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
 class VerdictDocument(Document, frozen=True, kw_only=True):
-    """Would this machine get running now, with all its devices?"""
+    """Would this machine get running now, with all its devices?
+
+    `server`: what the API server says of the VM and of its launcher, if it was asked.
+    """
 
     api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
     kind: Literal["Verdict"] = "Verdict"
@@ -89,6 +120,7 @@ class VerdictDocument(Document, frozen=True, kw_only=True):
     stages: tuple[StageDocument, ...]
     nodes: tuple[NodeVerdict, ...]
     node_groups: tuple[NodeGroupDocument, ...]
+    server: tuple[TrialDocument, ...] = ()
 
 
 class VerdictList(Document, frozen=True, kw_only=True):
@@ -273,6 +305,94 @@ class DrainImpact(Document, frozen=True, kw_only=True):
     items: tuple[ImpactDocument, ...]
 
 
+class WordsDocument(Document, frozen=True, kw_only=True):
+    """What a component says of one object, letter by letter; `count`: how often, `time`: last."""
+
+    component: str
+    about: MachineRef
+    reason: str
+    message: str
+    time: str | None = None
+    count: int = 1
+
+
+class ExplanationDocument(Document, frozen=True, kw_only=True):
+    """Why an existing VM does not run: where it stands, who says so, and what our walk says of it.
+
+    `agreement`: whether the walk finds what the component says (`agrees`), finds nothing any more
+    while KubeVirt still waits for its next try (`cause_gone`), finds nothing although it should
+    (`differs`), could not decide (`undecided`), knows nothing of that kind (`not_modelled`), or
+    nobody says anything (`nothing_said`). `issues` are our reasons for that stage; `also` is what
+    else would stop a start now. `verdict` is the walk as if the VM were asked for now, and nothing
+    of it existed. `unread`: kinds of traces that were not read, with why.
+    """
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["Explanation"] = "Explanation"
+    machine: MachineRef
+    state: Literal["running", "stopped", "waiting", "failing"]
+    status: str | None
+    phase: str | None
+    node: str | None
+    stage: str | None
+    said: tuple[WordsDocument, ...]
+    agreement: Literal[
+        "agrees", "cause_gone", "differs", "undecided", "not_modelled", "nothing_said"
+    ]
+    issues: tuple[IssueDocument, ...]
+    also: tuple[IssueDocument, ...]
+    stages: tuple[StageDocument, ...]
+    verdict: VerdictDocument
+    unread: dict[str, str] = {}
+
+
+class SuppositionDocument(Document, frozen=True, kw_only=True):
+    """One change of a what-if. `target`: the node, the VM or the resource.
+
+    Of a drain: what it does to each VM, and how many other pods leave, whose replacements are
+    not foreseen.
+    """
+
+    change: Literal["drain", "stop", "permit", "add-node"]
+    target: str
+    changed: bool
+    impacts: tuple[ImpactDocument, ...] = ()
+    other_pods: int = 0
+
+
+class ComparisonDocument(Document, frozen=True, kw_only=True):
+    """The same question before and after; `resolved` and `added` are the findings that differ."""
+
+    machine: MachineRef
+    before: VerdictDocument
+    after: VerdictDocument
+    resolved: tuple[IssueDocument, ...]
+    added: tuple[IssueDocument, ...]
+
+
+class MoveDocument(Document, frozen=True, kw_only=True):
+    """A VM that loses its node. `node`: where it goes in an arrangement of all of them."""
+
+    machine: MachineRef
+    node: str | None
+    verdict: VerdictDocument
+
+
+class WhatIfDocument(Document, frozen=True, kw_only=True):
+    """The same questions on a changed cluster; nothing was changed.
+
+    `asked`: the machines of the manifest. `moved`: the VMs that drains would stop or move, each
+    asked about again; `together` says whether there is a place for all of them at once.
+    """
+
+    api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
+    kind: Literal["WhatIf"] = "WhatIf"
+    changes: tuple[SuppositionDocument, ...]
+    asked: tuple[ComparisonDocument, ...]
+    moved: tuple[MoveDocument, ...]
+    together: Literal["yes", "no", "unknown"] | None
+
+
 class UsbDocument(Document, frozen=True, kw_only=True):
     """A USB device; `id` is `vendor:product-bus:device`."""
 
@@ -449,6 +569,6 @@ class Problem(Document, frozen=True, kw_only=True):
 PUBLISHED: Final[tuple[type[Document], ...]] = (
     VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
     MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
-    HostDevices, LauncherPod,
+    HostDevices, LauncherPod, ExplanationDocument, WhatIfDocument,
 )  # fmt: skip
 """The documents with a published JSON Schema."""

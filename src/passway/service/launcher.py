@@ -61,7 +61,7 @@ def launcher_pod(spec: MachineSpec, snapshot: Snapshot) -> d.LauncherPod:
     pod = question.pod
     return d.LauncherPod(
         machine=report.machine_ref(spec.ref),
-        pod=_manifest(spec, pod),
+        pod=pod_manifest(spec, pod),
         overhead=tuple(report.overhead_part(part, amount) for part, amount in pod.overhead.items()),
         overhead_total=sum(pod.overhead.values()),
         requests={name: str(as_quantity(name, count)) for name, count in pod.requests.items()},
@@ -128,7 +128,7 @@ def _refused(refusal: Refusal | None, snapshot: Snapshot) -> d.RenderError | Non
     )
 
 
-def _manifest(spec: MachineSpec, pod: LauncherPod) -> Tree:
+def pod_manifest(spec: MachineSpec, pod: LauncherPod) -> Tree:
     """The Pod; fields without a value are left out."""
     metadata = {
         "generateName": f"virt-launcher-{spec.ref.name}-",

@@ -3,11 +3,11 @@
 Owns the words between use cases and adapters: objects as plain JSON, the kind that names a
 collection, watch events, and which error means what. It knows no transport, no cache and no
 adapter; an adapter raises only `PasswayError` subclasses. Objects that go in or come out are never
-shared: each side may change its own. The decision behind it: seven calls are all of the API that
+shared: each side may change its own. The decision behind it: eight calls are all of the API that
 Passway uses, so a store in memory and a real API server can pass the same contract tests.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
@@ -40,6 +40,26 @@ class Page:
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One of the causes of a refusal, as the API server lists them."""
+
+    field: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What everybody on the way said of an object that was not created."""
+
+    accepted: bool
+    reason: str = ""
+    message: str = ""
+    causes: tuple[Cause, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
 class Expired(errors.PasswayError):
     """The version to watch from is no longer, or not, in the history: list again."""
 
@@ -67,8 +87,18 @@ class Cluster(Protocol):
         """One object."""
         ...
 
-    async def list(self, kind: Kind, namespace: str | None = None) -> tuple[list[Object], str]:
-        """The objects, by namespace and name, and the resourceVersion to watch from."""
+    async def list(
+        self,
+        kind: Kind,
+        namespace: str | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> tuple[list[Object], str]:
+        """The objects, by namespace and name, and the resourceVersion to watch from.
+
+        Only those with these labels and these values of fields (`involvedObject.name`).
+        """
         ...
 
     def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
@@ -81,6 +111,13 @@ class Cluster(Protocol):
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:
         """Stores `obj`; `Conflict` ALREADY_EXISTS; `NotFound` when its namespace is missing."""
+        ...
+
+    async def trial(self, kind: Kind, obj: Object) -> Trial:
+        """Creates nothing (`dryRun=All`), and says what webhooks, quotas and policies said.
+
+        A refusal is an answer; raised is only what has nothing to do with the object.
+        """
         ...
 
     async def patch(

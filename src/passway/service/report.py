@@ -16,7 +16,7 @@ from passway.kubevirt.node_rules import CPU_MANAGER, SCHEDULABLE
 from passway.kubevirt.overhead import MIB, WHY
 from passway.kubevirt.permitted import Permit, permitted_of
 from passway.model.reasons import REASONS, SHOWN, render
-from passway.model.verdict import Holding, Issue, Param, Part, Ref, Verdict
+from passway.model.verdict import Holding, Issue, Param, Part, Ref, StageResult, Verdict
 from passway.plan.permit import Change
 from passway.preflight import networks, supply
 from passway.preflight.questions import Fit, Impact
@@ -75,10 +75,7 @@ def verdict(found: Verdict, shown: int = SHOWN) -> d.VerdictDocument:
         replicas=found.replicas,
         places=found.places or 0,
         issues=issues(found.issues, shown),
-        stages=tuple(
-            d.StageDocument(stage=stage.stage.value, outcome=stage.outcome.value)
-            for stage in found.stages
-        ),
+        stages=stages(found.stages),
         nodes=tuple(
             d.NodeVerdict(name=node.name, meets=node.meets, fails=node.fails, places=node.places)
             for node in found.nodes
@@ -102,6 +99,12 @@ def fit(found: Fit) -> d.FitDocument:
             if node.places
         ),
         verdict=verdict(found.verdict),
+    )
+
+
+def stages(found: Iterable[StageResult]) -> tuple[d.StageDocument, ...]:
+    return tuple(
+        d.StageDocument(stage=item.stage.value, outcome=item.outcome.value) for item in found
     )
 
 
@@ -312,15 +315,16 @@ def drift(found: tuple[Issue, ...]) -> d.DriftReport:
 def drain(node: str, found: tuple[Impact, ...]) -> d.DrainImpact:
     return d.DrainImpact(
         node=node,
-        items=tuple(
-            d.ImpactDocument(
-                namespace=item.machine.namespace or "default",
-                name=item.machine.name,
-                effect=item.effect,
-                devices=item.devices,
-                eviction_strategy=item.strategy,
-                room=item.room,
-            )
-            for item in found
-        ),
+        items=tuple(map(impact, found)),
+    )
+
+
+def impact(item: Impact) -> d.ImpactDocument:
+    return d.ImpactDocument(
+        namespace=item.machine.namespace or "default",
+        name=item.machine.name,
+        effect=item.effect,
+        devices=item.devices,
+        eviction_strategy=item.strategy,
+        room=item.room,
     )

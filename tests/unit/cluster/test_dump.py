@@ -337,6 +337,24 @@ def test_large_json_that_is_cut_off_is_called_so(monkeypatch):
     assert words == "not JSON: Input data was truncated; and too large to be read as YAML"
 
 
+# -- objects as they are --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("write", [json.dumps, yaml.safe_dump], ids=["json", "yaml"])
+def test_some_objects_as_plain_values(write):
+    items = [node("n"), pod("p", "n"), {"kind": "Event", "a": "2026-01-01T00:00:00Z"}]
+    wanted = frozenset({"Pod", "Event"})
+    assert list(dump.plain(write(listed(*items)).encode(), "f", wanted)) == items[1:]
+    assert list(dump.plain(write(items[1]).encode(), "f", wanted)) == [items[1]]
+    assert list(dump.plain(write(items[0]).encode(), "f", wanted)) == []
+
+
+def test_plain_json_documents_one_after_the_other():
+    text = f"{json.dumps(pod('p'))}\n---\n{json.dumps(pod('q'))}"
+    found = dump.plain(text.encode(), "f", frozenset({"Pod"}))
+    assert list(found) == [pod("p"), pod("q")]
+
+
 # -- one object as plain values -------------------------------------------------------------------
 
 

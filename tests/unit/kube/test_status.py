@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.faulty import status_of
 
 from passway.cluster.kinds import Kind
-from passway.kube.status import SHOWN, printable, refusal
+from passway.kube.status import SHOWN, printable, refusal, trial_of
 from passway.model.errors import (
     Conflict,
     Forbidden,
@@ -19,7 +19,7 @@ from passway.model.errors import (
     Unauthenticated,
     Unavailable,
 )
-from passway.service.ports import Expired
+from passway.service.ports import Cause, Expired, Trial
 
 CONFIG = Kind("", "v1", "ConfigMap", "configmaps", namespaced=True)
 MACHINE = Kind("kubevirt.io", "v1", "VirtualMachine", "virtualmachines", namespaced=True)
@@ -162,3 +162,52 @@ def test_any_answer_is_an_error_of_ours(code, body, verb):
     found = refusal(code, body, verb, MACHINE, "vm", "lab")
     assert isinstance(found, PasswayError)
     assert str(found).isprintable()
+
+
+# -- a dry run ------------------------------------------------------------------------------------
+
+
+def tried(code, message="", reason="", details=None, warnings=()):
+    body = json.dumps(status_of(code, message, reason, details)).encode()
+    return trial_of(code, body, warnings, MACHINE, "lab")
+
+
+def test_an_accepted_object():
+    assert trial_of(201, b"{}", ("old",), MACHINE, "lab") == Trial(accepted=True, warnings=("old",))
+
+
+def test_a_name_that_is_taken_is_looked_for_last():
+    found = tried(409, "vm exists", "AlreadyExists")
+    assert (found.accepted, found.message) == (True, "vm exists")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [(403, "Forbidden"), (422, "Invalid"), (400, "BadRequest"), (404, "NotFound"),
+     (500, "InternalError"), (409, "Conflict")],
+)  # fmt: skip
+def test_a_refused_object(code, reason):
+    details = {"name": "vm", "causes": [
+        {"field": "spec.a", "reason": "FieldValueInvalid", "message": "no\x1b"}, "odd", {},
+    ]}  # fmt: skip
+    found = tried(code, "words", reason, details)
+    assert (found.accepted, found.reason, found.message) == (False, reason, "words")
+    assert found.causes == (
+        Cause("spec.a", "FieldValueInvalid", "no\ufffd"), Cause("", "", ""),
+    )  # fmt: skip
+
+
+def test_a_refusal_without_words():
+    found = trial_of(422, b"<html>", (), MACHINE, "lab")
+    assert (found.accepted, found.message) == (False, "the API server answered 422")
+    assert tried(422, "x", "Invalid", {"causes": "many"}).causes == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "error"),
+    [(403, NO_RIGHT.format("create"), Forbidden), (401, "", Unauthenticated),
+     (503, "", Unavailable), (429, "", Unavailable)],
+)  # fmt: skip
+def test_what_has_nothing_to_do_with_the_object_is_raised(code, message, error):
+    with pytest.raises(error):
+        tried(code, message)

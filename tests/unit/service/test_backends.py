@@ -322,11 +322,11 @@ class Broken(MemoryCluster):
 
     errors = ()
 
-    async def list(self, kind, namespace=None):
+    async def list(self, kind, namespace=None, **chosen):
         if kind == kinds.NODES and self.errors:
             error, *self.errors = self.errors
             raise error
-        return await super().list(kind, namespace)
+        return await super().list(kind, namespace, **chosen)
 
 
 @pytest.mark.parametrize("error", [Unavailable("gone"), NotFound("no such kind")])
@@ -352,9 +352,9 @@ class Bookmarking(MemoryCluster):
 
     listed = 0
 
-    async def list(self, kind, namespace=None):
+    async def list(self, kind, namespace=None, **chosen):
         self.listed += kind == kinds.NODES
-        return await super().list(kind, namespace)
+        return await super().list(kind, namespace, **chosen)
 
     async def watch(self, kind, resource_version):
         async for event in super().watch(kind, resource_version):

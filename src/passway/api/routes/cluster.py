@@ -61,6 +61,16 @@ async def vm(backend: Tenant, namespace: _Name, name: _Name) -> Response:
     return answer(await backend.machine(namespace, name))
 
 
+@router.get(
+    "/api/v1/vms/{namespace}/{name}/explanation",
+    responses=answers(d.ExplanationDocument, errors=_NAMED),
+    tags=["vms"],
+)
+async def explain_vm(backend: Tenant, namespace: _Name, name: _Name) -> Response:
+    """Why a VM does not run: where it stands, the component's own words, our reason and remedy."""
+    return answer(await backend.explain(namespace, name))
+
+
 @router.get("/api/v1/my/devices", responses=answers(d.MyDevices), tags=["mine"])
 async def my_devices(backend: Tenant, namespace: Namespace) -> Response:
     """What a tenant may know of devices: whether one is free, and the own quota."""

@@ -11,16 +11,16 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from passway.api import examples
-from passway.api.access import Tenant
+from passway.api.access import Admin, Tenant
 from passway.api.answers import READING, WITH_BODY, answer, answers, schema_ref
 from passway.api.bodies import FILE, ManifestText, json_body
 from passway.api.openapi import body, manifest_body
 from passway.api.parameters import DefaultNamespace, Flag, Replicas
-from passway.api.schemas import MachineBody, PreflightBody
+from passway.api.schemas import MachineBody, PreflightBody, WhatIfBody
 from passway.plan.machine import plan_machine
 from passway.service import documents as d
-from passway.service.backend import machine_object
 from passway.service.cluster_backend import ClusterBackend
+from passway.service.manifests import machine_object
 
 router = APIRouter()
 _CREATE = answers(d.MachineCreated, errors=(*READING, *WITH_BODY, 404, 409, 422), created=True)
@@ -100,9 +100,16 @@ async def preflight(
     namespace: DefaultNamespace = "default",
     replicas: Replicas = None,
     expand: Flag = False,
+    server_dry_run: Flag = False,
 ) -> Response:
-    """Judges each machine of a manifest and creates nothing: a Verdict, or a VerdictList."""
-    found = await backend.check(text, FILE, namespace=namespace, replicas=replicas, expand=expand)
+    """Judges each machine of a manifest and creates nothing: a Verdict, or a VerdictList.
+
+    With `server_dry_run` the API server is asked too (`dryRun=All`), and stands in `server`.
+    """
+    found = await backend.check(
+        text, FILE, namespace=namespace, replicas=replicas, expand=expand,
+        server_dry_run=server_dry_run,
+    )  # fmt: skip
     return answer(found[0] if len(found) == 1 else d.VerdictList(items=found))
 
 
@@ -117,3 +124,21 @@ async def fit(
 ) -> Response:
     """How many more of one machine fit, and what ends it."""
     return answer(await backend.fit(text, FILE, namespace=namespace))
+
+
+@router.post(
+    "/api/v1/what-if",
+    responses=answers(d.WhatIfDocument, errors=(*_JUDGE, 404, 409)),
+    tags=["preflight"],
+    openapi_extra=body(
+        schema_ref("WhatIfBody"), stop=examples.WHAT_IF, drain=examples.WHAT_IF_DRAIN
+    ),
+)
+async def what_if(
+    backend: Admin, wanted: Annotated[WhatIfBody, Depends(json_body(WhatIfBody))]
+) -> Response:
+    """The same question on a changed cluster, and every VM that a drain would move."""
+    manifest = wanted.manifest
+    text = msgspec.json.encode(manifest) if isinstance(manifest, dict) else manifest
+    found = await backend.what_if(wanted.facts(), text, FILE, namespace=wanted.namespace)
+    return answer(found)

@@ -22,7 +22,7 @@ from passway.api.parameters import DefaultNamespace
 from passway.api.schemas import RenderXmlBody
 from passway.model.errors import InvalidManifest
 from passway.service import documents as d
-from passway.service.backend import Reading
+from passway.service.reading import Reading
 
 router = APIRouter()
 

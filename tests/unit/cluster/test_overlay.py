@@ -1,0 +1,79 @@
+"""An overlay is what the same events would have made of the state."""
+
+import msgspec
+from tests.builders import GPU, cluster, node, pod, quota
+
+from passway.cluster import kinds
+from passway.cluster.overlay import Draft, ObjectEvent, overlaid
+from passway.cluster.snapshot import Read
+
+OBJECTS = (
+    node("a", {GPU: 4}), node("b", {GPU: 2}),
+    pod("one", "a", {GPU: "1"}), pod("two", "a", {GPU: "2"}), pod("three", None, {GPU: "1"}),
+    pod("four", "b", {GPU: "1"}, namespace="other"),
+    quota("q", {"pods": "3"}),
+)  # fmt: skip
+
+
+def test_without_events_it_is_the_same_snapshot():
+    before = cluster(*OBJECTS)
+    assert overlaid(before, ()) is before
+
+
+def test_it_is_what_a_state_without_the_object_would_be():
+    before = cluster(*OBJECTS)
+    for gone in ("one", "three"):
+        after = overlaid(before, [ObjectEvent(kinds.PODS, ("default", gone))])
+        left = [item for item in OBJECTS if item["metadata"]["name"] != gone]
+        assert after == cluster(*left)
+    assert before == cluster(*OBJECTS)  # which stays as it was
+
+
+def test_objects_change_come_and_go():
+    before = cluster(*OBJECTS)
+    cordoned = msgspec.structs.replace(before.nodes["a"], unschedulable=True)
+    after = overlaid(
+        before,
+        [
+            ObjectEvent(kinds.NODES, ("", "a"), cordoned),
+            ObjectEvent(kinds.NODES, ("", "b")),
+            ObjectEvent(kinds.QUOTAS, ("default", "q")),
+            ObjectEvent(kinds.PODS, ("default", "two")),
+        ],
+    )
+    assert (after.nodes["a"].unschedulable, after.free("a", GPU)) == (True, 3)
+    assert after.advertisers[GPU] == {"a"}
+    assert after.read(kinds.QUOTAS) is Read.EMPTY
+    assert [held.name for held in after.pods_on("b")] == ["four"]  # its node went first
+
+
+def test_what_was_read_stays_as_it_was():
+    before = cluster(*OBJECTS, unread=[kinds.NODES])
+    info = before.nodes["a"]
+    new = msgspec.structs.replace(info, name="c")
+    after = overlaid(before, [ObjectEvent(kinds.NODES, ("", "c"), new)])
+    assert (after.read(kinds.NODES), sorted(after.nodes)) == (Read.UNREAD, ["a", "b", "c"])
+    assert (after.at, after.versions) == (before.at, before.versions)
+
+
+def test_a_draft_is_changed_and_changed_back():
+    before = cluster(*OBJECTS)
+    draft = Draft(before)
+    assert draft.snapshot == before
+    pods = [
+        msgspec.structs.replace(before.pods_on("a")[0], name=f"new-{index}") for index in range(2)
+    ]
+    kept = before.objects["resourcequotas"][("default", "q")]
+    other = msgspec.structs.replace(kept, spec=None)
+    draft.push([ObjectEvent(kinds.PODS, pods[0].key, pods[0])])
+    between = draft.snapshot
+    draft.push([
+        ObjectEvent(kinds.PODS, pods[1].key, pods[1]),
+        ObjectEvent(kinds.QUOTAS, ("default", "q"), other),
+    ])  # fmt: skip
+    assert draft.snapshot.free("a", GPU) == before.free("a", GPU) - 2
+    assert draft.snapshot.objects["resourcequotas"][("default", "q")] == other
+    draft.pop()
+    assert draft.snapshot == between
+    draft.pop()
+    assert draft.snapshot == before == cluster(*OBJECTS)
