@@ -47,12 +47,10 @@ class ClusterState:
         made = cls()
         maps: dict[str, Any] = {
             "nodes": snapshot.nodes, "usage": snapshot.usage, "pending": snapshot.pending,
-            "guarded": snapshot.guarded, "advertisers": snapshot.advertisers, **snapshot.objects,
+            "guarded": snapshot.guarded, "nominated": snapshot.nominated, "pods": snapshot.pods,
+            "advertisers": snapshot.advertisers, **snapshot.objects,
         }  # fmt: skip
         made._maps, made._shared = maps, set(maps)  # shared: copied before the first write
-        for pods in (snapshot.pending.values(), *(held.pods for held in snapshot.usage.values())):
-            for pod in pods:
-                made._pods.setdefault(pod.namespace, {})[pod.name] = pod
         made._reads, made._versions = dict(snapshot.reads), dict(snapshot.versions)
         return made
 

@@ -203,6 +203,9 @@ def test_a_vm_that_was_placed_keeps_its_rules():
     made["spec"]["template"]["metadata"] = {"labels": {"app": "x"}}
     question = ask(machine(made), cluster(KUBEVIRT), 1)
     placed = _launcher(question, ("default", "one"), "a").kept
-    assert placed.label_map() == {"app": "x", "kubevirt.io": "virt-launcher"}
+    assert placed.label_map() == {
+        "app": "x", "kubevirt.io": "virt-launcher", "vm.kubevirt.io/name": "one",
+        "vmi.kubevirt.io/id": "one",
+    }  # fmt: skip
     assert [item.topology_key for item in placed.anti_affinity] == ["kubernetes.io/hostname"]
     assert (placed.affinity, placed.volume_claims) == ((), ("disk",))
