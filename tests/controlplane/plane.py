@@ -8,7 +8,6 @@ are off, and so is the admission plugin that would keep a new node tainted.
 import http.client
 import json
 import secrets
-import shutil
 import socket
 import ssl
 from collections.abc import Mapping
@@ -39,10 +38,22 @@ class Answer(Exception):
 
 
 class Plane:
-    """`with Plane(folder) as plane:`; the folder holds keys, data and logs."""
+    """`with Plane(folder) as plane:`; the folder holds keys, data and logs.
 
-    def __init__(self, folder: Path, found: Programs | None = None) -> None:
+    `only_api`: without scheduler and controller manager, so that nothing changes by itself.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        found: Programs | None = None,
+        *,
+        only_api: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = folder
+        self._only_api = only_api
+        self._environment = environment
         self._programs = found or programs("kubernetes")
         self._components: dict[str, Component] = {}
         self.keys: Keys = make_keys(folder / "keys")
@@ -66,11 +77,10 @@ class Plane:
 
     def start(self) -> None:
         """All four; returns when pods can be created and are scheduled."""
-        (self.folder / "tokens.csv").write_text(
-            f'{self._tokens["admin"]},admin,1,"system:masters"\n{self._tokens[NOBODY]},{NOBODY},2\n'
-        )
         self.start_etcd()
         self.start_apiserver()
+        if self._only_api:
+            return
         self._start_scheduler()
         self._start_controllers()
         self.component("kube-controller-manager").wait_until(self._has_default_account)
@@ -95,7 +105,7 @@ class Plane:
 
     def add(self, name: str, command: tuple[str, ...], *flags: str) -> Component:
         """Starts one more program that ends with the plane."""
-        made = Component(name, (*command, *flags), self.folder)
+        made = Component(name, (*command, *flags), self.folder, self._environment)
         self._components[name] = made
         return made
 
@@ -111,6 +121,9 @@ class Plane:
         etcd.wait_until(lambda: _answers(self._etcd_port))
 
     def start_apiserver(self) -> None:
+        (self.folder / "tokens.csv").write_text(
+            f'{self._tokens["admin"]},admin,1,"system:masters"\n{self._tokens[NOBODY]},{NOBODY},2\n'
+        )
         keys = self.keys
         server = self.add(
             "kube-apiserver", self._programs["kube-apiserver"],
@@ -295,9 +308,11 @@ class Plane:
             return False
         return True
 
-    def copy_data(self, folder: Path) -> None:
-        """Starts from the data of another plane; before `start`."""
-        shutil.copytree(folder, self.folder / "etcd")
+    def end(self) -> None:
+        """Ends everything politely: what was written lies in the folder `etcd`."""
+        for name in reversed(self._components):
+            self._components[name].end()
+        self.stop()
 
 
 def free_port() -> int:

@@ -57,6 +57,12 @@ class ClusterState:
             self._write(kind.plural).pop((namespace or "" if kind.namespaced else "", name), None)
         self._snapshot = None
 
+    def remove(self, kind: Kind, record: Record) -> None:
+        """The same by the object as it last was, which has the version of its removal."""
+        meta = _meta(record)
+        self.delete(kind, meta.namespace, meta.name)
+        self.mark(kind, Read.READ, meta.resource_version)
+
     def replace(self, kind: Kind, items: Iterable[Record], resource_version: str = "") -> None:
         """A complete list of a kind: whatever is not in it is gone."""
         listing = self.listing(kind)

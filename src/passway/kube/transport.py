@@ -64,7 +64,7 @@ class Transport:
 
     async def open(self) -> None:
         """Prepares the session; nothing is sent."""
-        headers = {"User-Agent": "passway", "Accept": JSON}
+        headers = {"User-Agent": "passway"}
         if not self._config.compression:
             headers["Accept-Encoding"] = "identity"
         self._session = aiohttp.ClientSession(
@@ -85,27 +85,56 @@ class Transport:
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content: str = "",
+        accept: str = JSON,
     ) -> tuple[int, bytes]:
         """Status and body. What the server asks to try again is tried again, a few times."""
+        async with self._answered(
+            method, path, query or {}, self._timeout, body, content, accept
+        ) as response:
+            return response.status, await bounded(response)
+
+    @asynccontextmanager
+    async def chunks(
+        self, path: str, query: Mapping[str, str], accept: str
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A response that is read as it comes, however long it is; else as `answer`."""
+        limits = aiohttp.ClientTimeout(
+            total=None, sock_connect=CONNECT_S, sock_read=self._timeout.total
+        )
+        async with self._answered("GET", path, query, limits, None, "", accept) as response:
+            yield response
+
+    @asynccontextmanager
+    async def _answered(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        limits: aiohttp.ClientTimeout,
+        body: bytes | None,
+        content: str,
+        accept: str,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         attempt = 0
         while True:
             attempt += 1
             async with (
                 self._slots,
-                self._sent(method, path, query or {}, self._timeout, body, content) as response,
+                self._sent(method, path, query, limits, body, content, accept) as response,
             ):
                 wait_s = _wait_s(response, attempt)
                 if attempt == TRIES or wait_s is None or not _again(method, response):
-                    return response.status, await bounded(response)
+                    yield response
+                    return
             await self._sleep(wait_s)
 
     @asynccontextmanager
     async def stream(
-        self, path: str, query: Mapping[str, str], idle_s: float
+        self, path: str, query: Mapping[str, str], idle_s: float, accept: str = JSON
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response without end; `idle_s` is the longest silence. Left early, it is cut."""
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=idle_s)
-        async with self._sent("GET", path, query, limits) as response:
+        async with self._sent("GET", path, query, limits, accept=accept) as response:
             try:
                 yield response
             finally:
@@ -120,6 +149,7 @@ class Transport:
         limits: aiohttp.ClientTimeout,
         body: bytes | None = None,
         content: str = "",
+        accept: str = JSON,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response; after a 401 once more with renewed credentials. Raises Broken."""
         assert self._session is not None, "use `async with`"  # noqa: S101 - a bug, not input
@@ -128,7 +158,7 @@ class Transport:
         renewed = False
         while True:
             headers = await self._config.headers()
-            sent = [*headers, *([("Content-Type", content)] if content else [])]
+            sent = [*headers, ("Accept", accept), *([("Content-Type", content)] if content else [])]
             try:
                 async with self._session.request(
                     method, URL(url, encoded=True), data=body, headers=sent,

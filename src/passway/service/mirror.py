@@ -167,16 +167,12 @@ class Mirror:
                 self._take(kind, event)
 
     def _take(self, kind: Kind, event: WatchEvent) -> None:
-        if event.type == "BOOKMARK":  # names no object
-            return
-        obj = event.object
-        if kinds.kind_of(str(obj.get("apiVersion")), str(obj.get("kind"))) != kind:
-            return  # not what was asked for
-        if event.type == "DELETED":
-            meta = obj["metadata"]
-            self._state.delete(kind, meta.get("namespace"), meta["name"])
+        if event.record is None:  # a bookmark
+            self._state.mark(kind, Read.READ, event.version)
+        elif event.type == "DELETED":
+            self._state.remove(kind, event.record)
         else:
-            self.apply(obj)
+            self._state.apply(kind, event.record)
 
     def _lost(self, kind: Kind, read: Read) -> None:
         """What was read of the kind before is not true any more, or not for our eyes."""

@@ -26,10 +26,14 @@ Change: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One change; a BOOKMARK's object carries only its kind and resourceVersion."""
+    """One change of an object to what its record says; a BOOKMARK has none.
+
+    `version` is the resourceVersion to watch from after it.
+    """
 
     type: Change
-    object: Object
+    version: str
+    record: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)

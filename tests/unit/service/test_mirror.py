@@ -25,7 +25,7 @@ from passway.model.errors import (
 from passway.service import mirror as module
 from passway.service.backoff import FIRST_S, LONGEST_S
 from passway.service.mirror import Mirror
-from passway.service.ports import Expired, OtherVersion, Page, WatchEvent
+from passway.service.ports import Expired, OtherVersion, Page
 
 OBJECTS = (namespace("default"), *(node(f"n{number}", {GPU: 2}) for number in range(5)))
 
@@ -287,24 +287,6 @@ async def test_a_kind_in_another_version_is_unread_and_not_empty():
     snapshot = mirror.snapshot()
     assert snapshot.read(kinds.MACHINES) is Read.UNREAD
     assert snapshot.read(kinds.INSTANCES) is Read.EMPTY
-
-
-async def test_an_event_of_another_kind_is_no_object_of_this_one():
-    class Confused(Scripted):
-        async def watch(self, kind, resource_version):
-            if kind == kinds.NODES:
-                for type_ in ("ADDED", "DELETED"):
-                    yield WatchEvent(type_, namespace("n0"))
-            async with aclosing(super().watch(kind, resource_version)) as events:
-                async for event in events:
-                    yield event
-
-    cluster = Confused()
-    async with Mirror(cluster, sleep=Sleeps()) as mirror:
-        await mirror.ready(10)
-        await cluster.create(kinds.NODES, node("new"))
-        await until(lambda: "new" in names(mirror))
-        assert len(names(mirror)) == 6
 
 
 # -- reading once ---------------------------------------------------------------------------------
