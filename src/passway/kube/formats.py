@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from passway.cluster import kinds
 from passway.cluster.kinds import Kind
-from passway.cluster.records import Meta, Named
+from passway.cluster.records import Named
 from passway.kube.frames import PROTOBUF, Frames, Malformed, event_of, status_of
 from passway.kube.status import refusal_of
 from passway.kube.transport import JSON
@@ -72,7 +72,7 @@ class _InLines:
 class _InFrames:
     def __init__(self, kind: Kind) -> None:
         self._frames, self._kind = Frames(), kind
-        self._read = read_of(kind)
+        self._read = Reader(kind)
 
     def feed(self, chunk: bytes) -> Iterator[WatchEvent]:
         for frame in self._frames.feed(chunk):
@@ -90,26 +90,28 @@ class _InFrames:
         change = _CHANGES.get(event.type)
         if change is None:
             raise unreadable(what, ValueError(f"an event is of the type {event.type[:80]!r}"))
-        record = self._read(event.body, what)
-        meta: Meta = record.metadata
-        expect_event(kind, event.kind, meta.resource_version)
-        if change == "BOOKMARK":
-            return WatchEvent(change, meta.resource_version)
-        if not meta.name:
-            raise unreadable(what, ValueError("an object has no name"))
-        return WatchEvent(change, meta.resource_version, record)
+        bookmark = change == "BOOKMARK"
+        record = self._read(event.body, what, named=not bookmark)
+        version: str = record.metadata.resource_version
+        expect_event(kind, event.kind, version)
+        return WatchEvent(change, version, None if bookmark else record)
 
 
-def read_of(kind: Kind) -> Callable[[bytes, str], Any]:
-    """Bytes of one object and what they are part of -> its record; raises Unavailable."""
-    from passway.kube.protobuf import UNREADABLE, reader
+class Reader:
+    """Of the records of one kind, in protobuf."""
 
-    make = reader(kind.record)
+    def __init__(self, kind: Kind) -> None:
+        from passway.kube.protobuf import UNREADABLE, reader
 
-    def read(body: bytes, what: str) -> Any:
+        self._make: Callable[[bytes], Any] = reader(kind.record)
+        self._unreadable = UNREADABLE
+
+    def __call__(self, body: bytes, what: str, *, named: bool = True) -> Any:
+        """Bytes of one object and what they are part of -> its record; raises Unavailable."""
         try:
-            return make(body)
-        except UNREADABLE as error:
+            record = self._make(body)
+        except self._unreadable as error:
             raise unreadable(what, error) from None
-
-    return read
+        if named and not record.metadata.name:
+            raise unreadable(what, ValueError("an object has no name"))
+        return record

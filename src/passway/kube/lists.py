@@ -7,7 +7,7 @@ Whoever asks gets `OtherForm` where the server answers in another form, and list
 from collections.abc import AsyncGenerator
 
 from passway.cluster.kinds import Kind
-from passway.kube.formats import REFUSED, OtherForm, accepts, read_of
+from passway.kube.formats import REFUSED, OtherForm, Reader, accepts
 from passway.kube.frames import PROTOBUF, Items, Malformed
 from passway.kube.objects import path_of
 from passway.kube.served import absence
@@ -33,7 +33,7 @@ async def whole(
             raise refusal(response.status, body, "list", kind, None, namespace)
         if response.content_type != PROTOBUF:
             raise OtherForm
-        items, read = Items(), read_of(kind)
+        items, read = Items(), Reader(kind)
         try:
             async for chunk in response.content.iter_any():
                 found = items.feed(chunk)

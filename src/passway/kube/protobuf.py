@@ -70,8 +70,9 @@ def message_class(record: type[r.Record]) -> Any:
 @cache
 def _classes() -> Mapping[str, Any]:
     file = descriptor_pb2.FileDescriptorProto(
-        name="passway/records.proto", package=PACKAGE, syntax="proto2"
-    )
+        name="passway/records.proto", package=PACKAGE, syntax="editions",
+        edition=descriptor_pb2.EDITION_2023,  # refuses texts that are no UTF-8
+    )  # fmt: skip
     _declare(file, "Quantity", [("string", 1, _Form(F.TYPE_STRING))])
     _declare(file, "Time", [("seconds", 1, _Form(F.TYPE_INT64, absent=str(_NO_NUMBER)))])
     for record in NUMBERS:

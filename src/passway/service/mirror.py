@@ -10,7 +10,7 @@ started it feeds the state. It writes nothing to the cluster.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Final
@@ -33,19 +33,22 @@ _log = logging.getLogger("passway.mirror")
 class Mirror:
     """`async with Mirror(cluster) as mirror:` until its end; `snapshot()` from any use case.
 
-    `relist_s`: after how long a kind that could not be listed is tried again. `now` gives the time
-    (RFC 3339, UTC) that ages are judged at; without it, it is the newest time in the objects.
+    `read`: the kinds to read; the others stay unread. `relist_s`: after how long a kind that could
+    not be listed is tried again. `now` gives the time (RFC 3339, UTC) that ages are judged at;
+    without it, it is the newest time in the objects.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         *,
+        read: Iterable[Kind] = kinds.ALL,
         relist_s: float = RELIST_S,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         now: Callable[[], str] | None = None,
     ) -> None:
         self._cluster = cluster
+        self._kinds = tuple(read)
         self._state = ClusterState()
         self._relist_s = relist_s
         self._sleep = sleep
@@ -57,7 +60,7 @@ class Mirror:
     async def __aenter__(self) -> "Mirror":
         self._tasks = [
             asyncio.create_task(self._follow(kind), name=f"mirror {kind.plural}")
-            for kind in kinds.ALL
+            for kind in self._kinds
         ]
         return self
 
@@ -72,23 +75,23 @@ class Mirror:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def ready(self, timeout_s: float = 60.0) -> None:
-        """Waits until every kind was listed once; raises NotSynced."""
+        """Waits until each of its kinds was listed once; raises NotSynced."""
         try:
             await asyncio.wait_for(self._ready.wait(), timeout_s)
         except TimeoutError:
             raise self._unsynced() from None
 
     async def read(self) -> None:
-        """Every kind once, all at a time, and no watch; raises what stands in the way of all."""
+        """Each of its kinds once, and no watch; raises what stands in the way of all."""
         try:
             async with asyncio.TaskGroup() as group:
-                for kind in kinds.ALL:
+                for kind in self._kinds:
                     group.create_task(self._read(kind), name=f"read {kind.plural}")
         except ExceptionGroup as failed:  # one cause is enough, and mostly they are all the same
             raise failed.exceptions[0] from None
 
     def snapshot(self) -> Snapshot:
-        """The cluster as of now; raises NotSynced until every kind was listed once."""
+        """The cluster as of now; raises NotSynced until each of its kinds was listed once."""
         if not self._ready.is_set():
             raise self._unsynced()
         return self._state.snapshot(self._now() if self._now else self._state.newest)
@@ -100,7 +103,7 @@ class Mirror:
             self._state.apply(*decoded)
 
     def _unsynced(self) -> NotSynced:
-        waiting = sorted(kind.plural for kind in kinds.ALL if kind.plural not in self._listed)
+        waiting = sorted(kind.plural for kind in self._kinds if kind.plural not in self._listed)
         return NotSynced(
             f"not read yet: {', '.join(waiting[:5])}", hint="try again in a few seconds"
         )
@@ -182,5 +185,5 @@ class Mirror:
     def _mark(self, kind: Kind, read: Read) -> None:
         self._state.mark(kind, read)
         self._listed.add(kind.plural)
-        if len(self._listed) == len(kinds.ALL):
+        if len(self._listed) == len(self._kinds):
             self._ready.set()
