@@ -58,7 +58,7 @@ class Plane:
         self._components: dict[str, Component] = {}
         self.keys: Keys = make_keys(folder / "keys")
         self.port = free_port()
-        self._etcd_port, self._peer_port = free_port(), free_port()
+        self.etcd_port, self._peer_port = free_port(), free_port()
         self._tokens = {"admin": secrets.token_hex(16), NOBODY: secrets.token_hex(16)}
         self._connection: http.client.HTTPSConnection | None = None
 
@@ -110,7 +110,7 @@ class Plane:
         return made
 
     def start_etcd(self) -> None:
-        client, peer = (f"http://127.0.0.1:{port}" for port in (self._etcd_port, self._peer_port))
+        client, peer = (f"http://127.0.0.1:{port}" for port in (self.etcd_port, self._peer_port))
         etcd = self.add(
             "etcd", self._programs["etcd"], "--data-dir", str(self.folder / "etcd"),
             "--unsafe-no-fsync", "--log-level", "warn", "--quota-backend-bytes", "8589934592",
@@ -118,7 +118,7 @@ class Plane:
             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
             "--initial-cluster", f"default={peer}",
         )  # fmt: skip
-        etcd.wait_until(lambda: _answers(self._etcd_port))
+        etcd.wait_until(lambda: _answers(self.etcd_port))
 
     def start_apiserver(self) -> None:
         (self.folder / "tokens.csv").write_text(
@@ -129,7 +129,7 @@ class Plane:
             "kube-apiserver", self._programs["kube-apiserver"],
             "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
             "--secure-port", str(self.port), "--endpoint-reconciler-type", "none",
-            "--etcd-servers", f"http://127.0.0.1:{self._etcd_port}",
+            "--etcd-servers", f"http://127.0.0.1:{self.etcd_port}",
             "--tls-cert-file", keys.certificate("server"),
             "--tls-private-key-file", keys.key("server"),
             "--client-ca-file", keys.authority,
