@@ -8,6 +8,7 @@ Free = allocatable minus the requests of the pods assigned to the node, never al
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 
@@ -64,6 +65,8 @@ class Snapshot:
     """Kind (plural) -> how its reading went; ask `read`, which also tells empty ones."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Kind (plural) -> resourceVersion of the last event or list."""
+    confirmed: Mapping[str, str] = field(default_factory=dict)
+    """Kind (plural) -> when the source last said that this is so (RFC 3339, UTC)."""
     at: str | None = None
     """The moment that ages are judged at (RFC 3339, UTC)."""
 
@@ -71,6 +74,14 @@ class Snapshot:
         """What is known of the kind; *empty* is a kind that was read and has no objects."""
         read = self.reads.get(kind.plural, Read.UNREAD)
         return Read.EMPTY if read is Read.READ and not self._filled(kind) else read
+
+    def age_s(self, kind: Kind) -> int | None:
+        """Seconds since the source last said that this is so; None where no moment is known."""
+        confirmed = self.confirmed.get(kind.plural)
+        if confirmed is None or self.at is None:
+            return None
+        passed = datetime.fromisoformat(self.at) - datetime.fromisoformat(confirmed)
+        return max(round(passed.total_seconds()), 0)
 
     def _filled(self, kind: Kind) -> bool:
         if kind is kinds.PODS:

@@ -38,6 +38,7 @@ class ClusterState:
         self._pods: dict[str, dict[str, FoldedPod]] = {}
         self._reads: dict[str, Read] = {}
         self._versions: dict[str, str] = {}
+        self._confirmed: dict[str, str] = {}
         self._newest: str | None = None
         self._snapshot: Snapshot | None = None
 
@@ -80,6 +81,10 @@ class ClusterState:
             self._versions[kind.plural] = resource_version
         self._snapshot = None
 
+    def confirm(self, kind: Kind, at: str) -> None:
+        """What is known of the kind was true at this moment (RFC 3339, UTC)."""
+        self._confirmed[kind.plural] = at
+
     @property
     def newest(self) -> str | None:
         """The newest time in the objects: the moment that files are judged at."""
@@ -102,6 +107,7 @@ class ClusterState:
                 objects={plural: maps[plural] for plural in _WHOLE if maps.get(plural)},
                 reads=dict(self._reads),
                 versions=dict(self._versions),
+                confirmed=dict(self._confirmed),
                 at=at,
             )
         return self._snapshot

@@ -148,7 +148,7 @@ class Reading(ABC):
 
         def judge() -> tuple[d.VerdictDocument, ...]:
             found = self.verdicts(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
-            return tuple(report.verdict(verdict, shown) for verdict in found)
+            return tuple(report.verdict(verdict, snapshot, shown) for verdict in found)
 
         return await _off_loop(text, judge)
 
@@ -161,7 +161,7 @@ class Reading(ABC):
             spec = one_machine(text, file, namespace)
             self.admit(spec.namespace)
             found = fit(spec, snapshot)
-            return report.fit(replace(found, verdict=self._shown(found.verdict)))
+            return report.fit(replace(found, verdict=self._shown(found.verdict)), snapshot)
 
         return await _off_loop(text, count)
 
@@ -222,9 +222,10 @@ class Reading(ABC):
     def _shown(self, verdict: Verdict) -> Verdict:
         return verdict if self.may_see is None else redact(verdict, self.may_see)
 
-    def admitted(self, machine: dict[str, Any]) -> Verdict:
+    def admitted(self, machine: dict[str, Any], snapshot: Snapshot) -> Verdict:
         """The verdict of a machine that may be created; raises PreflightFailed for a no."""
-        verdict = self.verdicts(msgspec.json.encode(machine), "request", "default")[0]
+        text = msgspec.json.encode(machine)
+        verdict = self.verdicts(text, "request", "default", snapshot=snapshot)[0]
         if verdict.fits is Fits.NO:
             words = [report.issue(item) for item in verdict.issues]
             errors = [item.message for item in words if item.severity == "error"]
@@ -266,10 +267,11 @@ class SnapshotBackend(Reading):
         return self._planned(change, dry_run=dry_run)
 
     async def create(self, machine: dict[str, Any], *, dry_run: bool = False) -> d.MachineCreated:
-        verdict = self.admitted(machine)
+        snapshot = self.snapshot
+        verdict = self.admitted(machine, snapshot)
         if not dry_run:
             self._refuse()
-        return created(verdict, None, dry_run=True)
+        return created(verdict, snapshot, None, dry_run=True)
 
     def _planned(self, change: Change, *, dry_run: bool) -> d.PermitChange:
         if change.changed and not dry_run:
@@ -307,7 +309,9 @@ def machine_object(text: str | bytes, file: str, namespace: str) -> dict[str, An
     return {**machine, "metadata": {**machine["metadata"], "namespace": spec.namespace}}
 
 
-def created(verdict: Verdict, uid: str | None, *, dry_run: bool) -> d.MachineCreated:
+def created(
+    verdict: Verdict, snapshot: Snapshot, uid: str | None, *, dry_run: bool
+) -> d.MachineCreated:
     """The answer to a create, with everything that did not refuse it."""
     return d.MachineCreated(
         name=verdict.subject.name,
@@ -315,7 +319,7 @@ def created(verdict: Verdict, uid: str | None, *, dry_run: bool) -> d.MachineCre
         uid=uid,
         dry_run=dry_run,
         issues=report.issues(verdict.issues),
-        verdict=report.verdict(verdict),
+        verdict=report.verdict(verdict, snapshot),
     )
 
 

@@ -76,6 +76,19 @@ class NodeGroupDocument(Document, frozen=True, kw_only=True):
     fails: tuple[str, ...]
 
 
+class KindRead(Document, frozen=True, kw_only=True):
+    """What was known of a kind when the verdict was made.
+
+    `age_seconds`: since the API server last said that it is so, by a list, an event or a bookmark;
+    null where the source is no API server.
+    """
+
+    kind: str
+    read: Literal["read", "empty", "unread", "forbidden"]
+    resource_version: str | None = None
+    age_seconds: int | None = None
+
+
 class VerdictDocument(Document, frozen=True, kw_only=True):
     """Would this machine get running now, with all its devices?"""
 
@@ -89,6 +102,7 @@ class VerdictDocument(Document, frozen=True, kw_only=True):
     stages: tuple[StageDocument, ...]
     nodes: tuple[NodeVerdict, ...]
     node_groups: tuple[NodeGroupDocument, ...]
+    read: tuple[KindRead, ...] = ()
 
 
 class VerdictList(Document, frozen=True, kw_only=True):

@@ -176,6 +176,12 @@ class Mirror:
             self._state.remove(kind, event.record)
         else:
             self._state.apply(kind, event.record)
+        self._confirm(kind)
+
+    def _confirm(self, kind: Kind) -> None:
+        """A list, an event or a bookmark: as of now this is what there is."""
+        if self._now is not None:
+            self._state.confirm(kind, self._now())
 
     def _lost(self, kind: Kind, read: Read) -> None:
         """What was read of the kind before is not true any more, or not for our eyes."""
@@ -184,6 +190,7 @@ class Mirror:
 
     def _mark(self, kind: Kind, read: Read) -> None:
         self._state.mark(kind, read)
+        self._confirm(kind)
         self._listed.add(kind.plural)
         if len(self._listed) == len(self._kinds):
             self._ready.set()

@@ -68,7 +68,21 @@ def issues(found: Iterable[Issue], shown: int = SHOWN) -> tuple[d.IssueDocument,
     return tuple(issue(item, shown) for item in found)
 
 
-def verdict(found: Verdict, shown: int = SHOWN) -> d.VerdictDocument:
+def read(snapshot: Snapshot) -> tuple[d.KindRead, ...]:
+    """What was read of each kind, by its plural."""
+    return tuple(
+        d.KindRead(
+            kind=kind.plural,
+            read=snapshot.read(kind).value,
+            resource_version=snapshot.versions.get(kind.plural),
+            age_seconds=snapshot.age_s(kind),
+        )
+        for kind in sorted(kinds.ALL, key=lambda kind: kind.plural)
+    )
+
+
+def verdict(found: Verdict, snapshot: Snapshot, shown: int = SHOWN) -> d.VerdictDocument:
+    """`snapshot` is the one that the verdict was made of."""
     return d.VerdictDocument(
         machine=machine_ref(found.subject),
         fits=found.fits.value,
@@ -86,10 +100,11 @@ def verdict(found: Verdict, shown: int = SHOWN) -> d.VerdictDocument:
         node_groups=tuple(
             d.NodeGroupDocument(count=group.count, fails=group.fails) for group in found.groups
         ),
+        read=read(snapshot),
     )
 
 
-def fit(found: Fit) -> d.FitDocument:
+def fit(found: Fit, snapshot: Snapshot) -> d.FitDocument:
     return d.FitDocument(
         machine=machine_ref(found.verdict.subject),
         places=found.places,
@@ -101,7 +116,7 @@ def fit(found: Fit) -> d.FitDocument:
             for node in found.verdict.nodes
             if node.places
         ),
-        verdict=verdict(found.verdict),
+        verdict=verdict(found.verdict, snapshot),
     )
 
 

@@ -25,7 +25,7 @@ from passway.model.errors import (
 from passway.service import mirror as module
 from passway.service.backoff import FIRST_S, LONGEST_S
 from passway.service.mirror import Mirror
-from passway.service.ports import Expired, OtherVersion, Page
+from passway.service.ports import Expired, OtherVersion, Page, WatchEvent
 
 OBJECTS = (namespace("default"), *(node(f"n{number}", {GPU: 2}) for number in range(5)))
 
@@ -335,3 +335,85 @@ async def test_ages_are_judged_at_the_given_time_else_at_the_newest_there_is():
         mirror = Mirror(MemoryCluster([item]), **given)
         await mirror.read()
         assert mirror.snapshot().at == at
+
+
+class Wall:
+    """The time, in seconds of one minute."""
+
+    second = 0
+
+    def __call__(self):
+        return f"2026-06-12T09:30:{self.second:02}Z"
+
+
+async def test_each_kind_tells_when_it_was_last_known_to_be_so():
+    cluster, wall = Scripted(), Wall()
+    async with Mirror(cluster, sleep=Sleeps(), now=wall) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+        wall.second = 20
+        snapshot = mirror.snapshot()
+        assert (snapshot.age_s(kinds.NODES), snapshot.age_s(kinds.PODS)) == (20, 20)
+        await cluster.create(kinds.NODES, node("new"))
+        await until(lambda: "new" in names(mirror))
+        snapshot = mirror.snapshot()
+        assert (snapshot.age_s(kinds.NODES), snapshot.age_s(kinds.PODS)) == (0, 20)
+        assert snapshot.versions["nodes"] == str(cluster._version)
+        await cluster.delete(kinds.NODES, "new")
+        await until(lambda: "new" not in names(mirror))
+        assert mirror.snapshot().versions["nodes"] == str(cluster._version)
+
+
+async def test_a_bookmark_is_a_word_of_the_server_too():
+    class Bookmarking(Scripted):
+        async def watch(self, kind, resource_version):
+            if kind == kinds.NODES:
+                await until(lambda: wall.second)
+                yield WatchEvent("BOOKMARK", "77")
+            await asyncio.Event().wait()
+
+    wall = Wall()
+    async with Mirror(Bookmarking(), sleep=Sleeps(), now=wall) as mirror:
+        await mirror.ready(10)
+        wall.second = 30
+        await until(lambda: mirror.snapshot().age_s(kinds.NODES) == 0)
+        assert mirror.snapshot().versions["nodes"] == "77"
+        assert mirror.snapshot().age_s(kinds.PODS) == 30
+
+
+async def test_what_cannot_be_read_any_more_grows_old():
+    cluster, wall = Scripted(), Wall()
+    async with Mirror(cluster, sleep=Sleeps(), now=wall) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+
+        def fault(place):
+            raise Unavailable("gone")
+
+        cluster.fault = fault
+        cluster.load([node("new")])
+        lists = cluster.lists
+        await until(lambda: cluster.lists > lists + 3)
+        wall.second = 45
+        snapshot = mirror.snapshot()
+        assert snapshot.read(kinds.NODES) is Read.READ
+        assert snapshot.age_s(kinds.NODES) == 45
+        cluster.fault = lambda place: None
+        await until(lambda: mirror.snapshot().age_s(kinds.NODES) == 0)
+
+
+async def test_who_knows_no_time_knows_no_age():
+    mirror = Mirror(MemoryCluster(OBJECTS))
+    await mirror.read()
+    assert mirror.snapshot().age_s(kinds.NODES) is None
+
+
+async def test_only_the_kinds_that_are_asked_for_are_read():
+    cluster = Scripted()
+    mirror = Mirror(cluster, read=(kinds.NODES, kinds.CRDS))
+    with pytest.raises(NotSynced, match="not read yet: customresourcedefinitions, nodes"):
+        mirror.snapshot()
+    await mirror.read()
+    snapshot = mirror.snapshot()
+    assert len(snapshot.nodes) == 5
+    assert (snapshot.read(kinds.CRDS), snapshot.read(kinds.PODS)) == (Read.EMPTY, Read.UNREAD)
