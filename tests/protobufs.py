@@ -6,6 +6,7 @@ that those are right is judged by the real API server. Like Go it writes what is
 
 import struct
 from datetime import datetime
+from functools import cache
 from typing import Any, get_args, get_origin
 
 import msgspec
@@ -36,7 +37,7 @@ def message(record: type[r.Record], obj: dict[str, Any], noise: bool = False) ->
     """An object of the record's kind; with `noise`, beside fields that nobody reads."""
     parts = []
     inner: dict[int, bytes] = {}
-    for info in msgspec.structs.fields(record):
+    for info in fields_of(record):
         number, value = NUMBERS[record][info.name], obj.get(info.encode_name)
         outer, position = number if isinstance(number, tuple) else (None, number)
         made = _values(record, info, position, value, noise)
@@ -54,9 +55,20 @@ def message(record: type[r.Record], obj: dict[str, Any], noise: bool = False) ->
     return b"".join(made for _, made in sorted(parts))
 
 
+@cache
+def fields_of(record: type[r.Record]) -> tuple[Any, ...]:
+    return msgspec.structs.fields(record)
+
+
+@cache
+def bare(kind: Any) -> Any:
+    """A type without its None."""
+    kinds = [one for one in get_args(kind) or (kind,) if one is not type(None)]
+    return kinds[0] if get_origin(kind) not in {tuple, dict} else kind
+
+
 def _values(record: Any, info: Any, number: int, value: Any, noise: bool) -> bytes:
-    kinds = [one for one in get_args(info.type) or (info.type,) if one is not type(None)]
-    kind = kinds[0] if get_origin(info.type) not in {tuple, dict} else info.type
+    kind = bare(info.type)
     if info.name in TIMES:
         return field(number, _time(value))
     if get_origin(kind) is dict:

@@ -119,8 +119,8 @@ class Server:
             if sending.watch
             else self._list(kind, request.query, binary)
         )
-        await response.prepare(request)
         try:
+            await response.prepare(request)
             async for part in parts:
                 await self._send(response, sending, part)
         except (Cut, ConnectionError):
@@ -282,6 +282,8 @@ async def _main(options: argparse.Namespace) -> None:
     server.put(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
                  for name in names), *map(node, range(options.nodes)), *pods)  # fmt: skip
     server.forget()
+    for pod_of_it in server.objects[kinds.PODS].values() if server.protobuf else ():
+        server._body(kinds.PODS, pod_of_it, binary=True)
     async with serving(server) as address:
         print(address, flush=True)
         while words := (await asyncio.to_thread(sys.stdin.readline)).split():

@@ -14,7 +14,7 @@ from passway.cli.annotations import github, sarif
 from passway.cli.machine import MachineFlags, flagged
 from passway.cli.options import Source, Usage, command, manifests, namespaced, sourced
 from passway.cli.output import Output, View, printing, show
-from passway.cli.sources import answer, open_backend, read_manifest
+from passway.cli.sources import answer, namespaces_of, open_backend, read_manifest
 from passway.service.backend import Backend
 from passway.service.documents import IssueDocument, VerdictDocument, VerdictList
 
@@ -58,7 +58,8 @@ def check(
     Exits with 0 if every machine fits, 1 if one does not, 3 if it cannot be told.
     """
     texts = _texts(files, flags, namespace)
-    found = _ask(open_backend(source), texts, namespace, replicas, expand=output.wide)
+    backend = open_backend(source, namespaces=namespaces_of(texts, namespace))
+    found = _ask(backend, texts, namespace, replicas, expand=output.wide)
     show(view(found, severity, output), output)
     return verdicts.exit_code(found, strict=strict)
 

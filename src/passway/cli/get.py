@@ -76,7 +76,9 @@ def get(
     if all_namespaces and name is not None:
         raise Usage("a name and --all-namespaces exclude each other", "name the namespace with -n")
     scope = None if all_namespaces else namespace
-    found = answer(_LISTINGS[noun](open_backend(source, READS[noun]), name, scope, output))
+    found = answer(
+        _LISTINGS[noun](open_backend(source, READS[noun], [namespace]), name, scope, output)
+    )
     _say_what_is_missing(noun, found, scope)
     items = found.table.items
     show(
@@ -124,8 +126,8 @@ async def _nodes(backend: "Backend", name: str | None, _: str | None, output: Ou
 
 async def _vms(backend: "Backend", name: str | None, scope: str | None, output: Output) -> Listing:
     found = output.sorted(await nouns.machines(backend, scope, name))
-    unread = (await backend.inventory()).unread
-    return Listing(found, listing.machines(found, all_namespaces=scope is None), unread)
+    table = listing.machines(found, all_namespaces=scope is None)
+    return Listing(found, table, found.unread)
 
 
 async def _permits(backend: "Backend", name: str | None, _: str | None, output: Output) -> Listing:

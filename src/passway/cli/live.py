@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _ANSWERS: Final = "passway.service.cluster_backend"
 
 
-def open_cluster(source: Source, reads: Iterable[Kind]) -> "Backend":
+def open_cluster(source: Source, reads: Iterable[Kind], namespaces: Iterable[str]) -> "Backend":
     """Connects, reads each of the kinds once, and answers from that; raises PasswayError."""
     config = configuration(source)
     # What may not be read is told where an answer depends on it, not kind by kind.
     logging.getLogger("passway.mirror").addHandler(logging.NullHandler())
     cluster = opened(KubeCluster(config, timeout_s=source.timeout_s))
-    mirror = Mirror(cluster, read=reads, now=_now)
+    mirror = Mirror(cluster, read=reads, namespaces=namespaces, now=_now)
     gc.disable()  # of tens of thousands of records none is garbage
     try:
         run(_read(mirror))

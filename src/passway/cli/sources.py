@@ -56,10 +56,13 @@ def answer(question: Coroutine[Any, Any, T]) -> T:
         return run(question)
 
 
-def open_backend(source: Source, reads: Iterable[str] = kinds.BY_PLURAL) -> "Backend":
+def open_backend(
+    source: Source, reads: Iterable[str] = kinds.BY_PLURAL, namespaces: Iterable[str] = ()
+) -> "Backend":
     """The backend of a source; raises PasswayError or a usage error.
 
     `reads`: the kinds (plural) that the question needs; of a live cluster no other one is read.
+    `namespaces`: those that it is about, for who may not list a kind in all of them.
     """
     if source.server:
         from passway.cli.remote import RemoteBackend
@@ -72,7 +75,7 @@ def open_backend(source: Source, reads: Iterable[str] = kinds.BY_PLURAL) -> "Bac
             return _dumps(source)
         from passway.cli.live import open_cluster
 
-        return open_cluster(source, [kinds.BY_PLURAL[name] for name in reads])
+        return open_cluster(source, [kinds.BY_PLURAL[name] for name in reads], namespaces)
 
 
 # -- the sample and dumps -------------------------------------------------------------------------
@@ -183,6 +186,18 @@ def read_manifest(name: str) -> tuple[bytes, str]:
             return file.read(MAX_BYTES + 1), name
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{name}: {reason(error)}") from None
+
+
+def namespaces_of(texts: Iterable[tuple[bytes, str]], namespace: str) -> list[str]:
+    """Where the machines of manifests are; a faulty one is told when it is judged."""
+    from passway.manifest.vm import parse_manifest
+
+    found = {
+        machine.namespace
+        for text, file in texts
+        for machine in parse_manifest(text, file, namespace).machines
+    }
+    return sorted(found | {namespace})
 
 
 def reason(error: OSError | ValueError) -> str:

@@ -83,12 +83,12 @@ class KubeCluster:
                 return await self._list(kind, namespace)
         return await self._list(kind, namespace)
 
-    async def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
+    async def pages(self, kind: Kind, namespace: str | None = None) -> AsyncGenerator[Page, None]:
         """The objects as records, page by page; `Expired` where the rest is not to be had."""
         accept = accepts(kind, listed=True)
         if in_protobuf(kind):
             try:
-                async with aclosing(whole(self._transport, kind, None)) as parts:
+                async with aclosing(whole(self._transport, kind, namespace)) as parts:
                     async for part in parts:
                         yield part
                     return
@@ -97,7 +97,7 @@ class KubeCluster:
         decoder = self._decoders.get(kind)
         if decoder is None:
             decoder = self._decoders[kind] = Decoder(kind)
-        async with aclosing(self._pages(kind, None, accept)) as pages:
+        async with aclosing(self._pages(kind, namespace, accept)) as pages:
             async for body, version in pages:
                 yield Page(decoder.records(body), version)
 

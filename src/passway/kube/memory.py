@@ -155,9 +155,9 @@ class MemoryCluster:
         items = [copy_of(objects[key]) for key in sorted(objects) if namespace in (None, key[0])]
         return items, str(self._version)
 
-    async def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
+    async def pages(self, kind: Kind, namespace: str | None = None) -> AsyncGenerator[Page, None]:
         """The objects as records, in one page."""
-        objects, version = await self.list(kind)
+        objects, version = await self.list(kind, namespace)
         yield Page(msgspec.convert(objects, list[kind.record], strict=False), version)  # type: ignore[name-defined] # a type made at run time
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:

@@ -70,7 +70,7 @@ def judge(question: Question) -> Iterator[Issue]:
         return
     yield from question.unread(STAGE, kinds.VOLUME_CLAIMS, "the volumes' claims")
     yield from question.unread(STAGE, kinds.VOLUMES, "the topology of the volumes")
-    if not question.snapshot.read(kinds.VOLUME_CLAIMS).known:
+    if not question.read(kinds.VOLUME_CLAIMS).known:
         return
     for volume in volumes:
         yield from _judge(question, volume)

@@ -19,7 +19,7 @@ from passway.cluster import kinds
 from passway.cluster.dump import decode_object
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
-from passway.cluster.state import ClusterState
+from passway.cluster.state import ClusterState, Listing
 from passway.model.errors import Forbidden, NotFound, NotSynced, PasswayError
 from passway.service.backoff import Backoff
 from passway.service.ports import Cluster, Expired, OtherVersion, WatchEvent
@@ -33,9 +33,10 @@ _log = logging.getLogger("passway.mirror")
 class Mirror:
     """`async with Mirror(cluster) as mirror:` until its end; `snapshot()` from any use case.
 
-    `read`: the kinds to read; the others stay unread. `relist_s`: after how long a kind that could
-    not be listed is tried again. `now` gives the time (RFC 3339, UTC) that ages are judged at;
-    without it, it is the newest time in the objects.
+    `read`: the kinds to read; the others stay unread. `namespaces`: where a kind may not be listed
+    in all of them, it is listed in these, as far as that is allowed. `relist_s`: after how long a
+    kind that could not be listed is tried again. `now` gives the time (RFC 3339, UTC) that ages are
+    judged at; without it, it is the newest time in the objects.
     """
 
     def __init__(
@@ -43,12 +44,14 @@ class Mirror:
         cluster: Cluster,
         *,
         read: Iterable[Kind] = kinds.ALL,
+        namespaces: Iterable[str] = (),
         relist_s: float = RELIST_S,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         now: Callable[[], str] | None = None,
     ) -> None:
         self._cluster = cluster
         self._kinds = tuple(read)
+        self._namespaces = tuple(namespaces)
         self._state = ClusterState()
         self._relist_s = relist_s
         self._sleep = sleep
@@ -97,9 +100,12 @@ class Mirror:
         return self._state.snapshot(self._now() if self._now else self._state.newest)
 
     def apply(self, obj: dict[str, Any]) -> None:
-        """An object that a write of ours returned, ahead of its watch event."""
+        """An object that a write of ours returned, ahead of its watch event.
+
+        One alone does not make its kind known.
+        """
         decoded = decode_object(obj)
-        if decoded is not None:
+        if decoded is not None and self._state.is_read(decoded[0]):
             self._state.apply(*decoded)
 
     def _unsynced(self) -> NotSynced:
@@ -138,7 +144,7 @@ class Mirror:
             return await self._list(kind)
         except Forbidden as error:
             _log.warning("%s may not be read: %s", kind.plural, error)
-            self._lost(kind, Read.FORBIDDEN)
+            await self._read_within(kind)
         except OtherVersion as error:
             _log.warning("%s are not read: %s", kind.plural, error)
             self._lost(kind, Read.UNREAD)
@@ -155,14 +161,30 @@ class Mirror:
 
     async def _listed_once(self, kind: Kind) -> str:
         """Nothing of a list is seen before it is complete."""
-        listing, version = self._state.listing(kind), ""
-        async with aclosing(self._cluster.pages(kind)) as pages:
-            async for page in pages:
-                listing.add(page.records)
-                version = page.version
+        listing = self._state.listing(kind)
+        version = await self._gather(kind, None, listing)
         listing.done(version)
         self._mark(kind, Read.READ)
         return version
+
+    async def _gather(self, kind: Kind, namespace: str | None, listing: Listing) -> str:
+        version = ""
+        async with aclosing(self._cluster.pages(kind, namespace)) as pages:
+            async for page in pages:
+                listing.add(page.records)
+                version = page.version
+        return version
+
+    async def _read_within(self, kind: Kind) -> None:
+        """What may not be listed in all namespaces may be in some: of those it is known then."""
+        listing, within = self._state.listing(kind), set()
+        if kind in kinds.OF_A_MACHINE or kind is kinds.PODS:
+            for namespace in self._namespaces:
+                with suppress(Forbidden, NotFound):
+                    await self._gather(kind, namespace, listing)
+                    within.add(namespace)
+        listing.done()
+        self._mark(kind, Read.FORBIDDEN, frozenset(within))
 
     async def _watch(self, kind: Kind, version: str) -> None:
         async with aclosing(self._cluster.watch(kind, version)) as events:
@@ -188,8 +210,8 @@ class Mirror:
         self._state.replace(kind, ())
         self._mark(kind, read)
 
-    def _mark(self, kind: Kind, read: Read) -> None:
-        self._state.mark(kind, read)
+    def _mark(self, kind: Kind, read: Read, within: frozenset[str] = frozenset()) -> None:
+        self._state.mark(kind, read, within=within)
         self._confirm(kind)
         self._listed.add(kind.plural)
         if len(self._listed) == len(self._kinds):

@@ -75,8 +75,8 @@ class Cluster(Protocol):
         """The objects, by namespace and name, and the resourceVersion to watch from."""
         ...
 
-    def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
-        """The same of all namespaces, as the kind's records, page by page, in any order.
+    def pages(self, kind: Kind, namespace: str | None = None) -> AsyncGenerator[Page, None]:
+        """The same, as the kind's records, page by page, in any order.
 
         `Expired` when the rest of the list is not to be had: what came before is not a list. A kind
         that the API does not serve is `NotFound`; `OtherVersion` if only not in this version.

@@ -76,6 +76,7 @@ def read(snapshot: Snapshot) -> tuple[d.KindRead, ...]:
             read=snapshot.read(kind).value,
             resource_version=snapshot.versions.get(kind.plural),
             age_seconds=snapshot.age_s(kind),
+            namespaces=tuple(sorted(snapshot.within.get(kind.plural, ()))),
         )
         for kind in sorted(kinds.ALL, key=lambda kind: kind.plural)
     )

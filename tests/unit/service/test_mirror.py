@@ -6,10 +6,11 @@ from contextlib import aclosing
 from random import Random
 
 import pytest
-from tests.builders import GPU, namespace, node, pod
+from tests.builders import GPU, kubevirt, namespace, node, pod, quota
 from tests.faulty import Sleeps, plain, status, talking, until
 
 from passway.cluster import kinds
+from passway.cluster.records import ResourceQuota
 from passway.cluster.snapshot import Read
 from passway.kube.memory import MemoryCluster, Rule
 from passway.model.errors import (
@@ -42,14 +43,14 @@ class Scripted(MemoryCluster):
         self.fault = lambda place: None
         self.lists = self.watches = 0
 
-    async def pages(self, kind):
+    async def pages(self, kind, namespace=None):
         if kind != kinds.NODES:
-            async for page in super().pages(kind):
+            async for page in super().pages(kind, namespace):
                 yield page
             return
         self.lists += 1
         self.fault("list")
-        async for page in super().pages(kind):
+        async for page in super().pages(kind, namespace):
             for number, record in enumerate(page.records):
                 await asyncio.sleep(0)
                 self.fault(f"page {number}")
@@ -276,10 +277,10 @@ async def test_nothing_is_kept_of_a_kind_that_is_lost(error, read, caplog):
 
 async def test_a_kind_in_another_version_is_unread_and_not_empty():
     class Served(Scripted):
-        async def pages(self, kind):
+        async def pages(self, kind, namespace=None):
             if kind == kinds.MACHINES:
                 raise OtherVersion("the API server has it in version v2, and not in v1")
-            async for page in super().pages(kind):
+            async for page in super().pages(kind, namespace):
                 yield page
 
     mirror = Mirror(Served())
@@ -417,3 +418,61 @@ async def test_only_the_kinds_that_are_asked_for_are_read():
     snapshot = mirror.snapshot()
     assert len(snapshot.nodes) == 5
     assert (snapshot.read(kinds.CRDS), snapshot.read(kinds.PODS)) == (Read.EMPTY, Read.UNREAD)
+
+
+# -- few rights -----------------------------------------------------------------------------------
+
+LAB = Rule(("list", "get", "create"), ("*",), ("*",), ("lab",))
+
+
+async def test_what_may_not_be_listed_everywhere_is_listed_where_it_may():
+    objects = (
+        *OBJECTS, quota("q", {"pods": "1"}, namespace="lab"), quota("r", {}, namespace="other"),
+        pod("p", "n1", {GPU: "1"}, namespace="lab"), pod("o", "n1", namespace="other"),
+        kubevirt(),
+    )  # fmt: skip
+    mirror = Mirror(MemoryCluster(objects, rules=(LAB,)), namespaces=("lab", "other"))
+    await mirror.read()
+    snapshot = mirror.snapshot()
+    assert snapshot.read(kinds.QUOTAS) is Read.FORBIDDEN
+    assert snapshot.read(kinds.QUOTAS, "lab") is Read.READ
+    assert snapshot.read(kinds.LIMIT_RANGES, "lab") is Read.EMPTY
+    assert snapshot.read(kinds.QUOTAS, "other") is Read.FORBIDDEN
+    assert set(snapshot.all(kinds.QUOTAS, ResourceQuota)) == {("lab", "q")}
+    assert snapshot.within["pods"] == {"lab"}
+    assert [one.name for one in snapshot.pods_on("n1")] == ["p"]
+    # Where KubeVirt is, is no business of the machine's namespace.
+    assert snapshot.read(kinds.KUBEVIRTS, "lab") is Read.FORBIDDEN
+    assert snapshot.read(kinds.NODES, "lab") is Read.FORBIDDEN
+
+
+async def test_rights_that_come_are_seen(caplog):
+    cluster = MemoryCluster(OBJECTS, rules=(LAB,))
+    gate = Gate(10**9)
+    async with Mirror(cluster, namespaces=("lab",), relist_s=0.0, sleep=gate) as mirror:
+        await mirror.ready(10)
+        assert mirror.snapshot().within["resourcequotas"] == {"lab"}
+        cluster._rules = None
+        await until(lambda: mirror.snapshot().read(kinds.QUOTAS) is Read.EMPTY)
+        assert "resourcequotas" not in mirror.snapshot().within
+
+
+async def test_a_fault_within_a_namespace_is_a_fault():
+    class Torn(MemoryCluster):
+        async def pages(self, kind, namespace=None):
+            if namespace:
+                raise Unavailable("gone")
+            async for page in super().pages(kind, namespace):
+                yield page
+
+    with pytest.raises(Unavailable):
+        await Mirror(Torn(OBJECTS, rules=(LAB,)), namespaces=("lab",)).read()
+
+
+async def test_a_write_of_ours_makes_no_kind_known():
+    cluster = MemoryCluster(OBJECTS, rules=(LAB,))
+    mirror = Mirror(cluster)
+    await mirror.read()
+    mirror.apply(pod("mine", namespace="lab"))
+    assert mirror.snapshot().read(kinds.PODS) is Read.FORBIDDEN
+    assert not mirror.snapshot().pending
