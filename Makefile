@@ -30,11 +30,11 @@ types: setup
 	$(BIN)/mypy
 
 quick: setup libvirt-schema
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow and not docs and not fuzz"
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow and not docs and not fuzz and not soak"
 
 coverage: setup libvirt-schema controlplane
 	rm -f .coverage .coverage.*
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95 --skip-covered
 	$(BIN)/coverage report --fail-under=100 --include='src/passway/model/*,src/passway/manifest/*,src/passway/cluster/*,src/passway/scheduler/*,src/passway/kubevirt/*,src/passway/host/*,src/passway/preflight/*,src/passway/plan/*'
 
@@ -54,6 +54,7 @@ mutants: setup .venv-mutants/ready
 
 soak: setup
 	PASSWAY_SOAK=1 $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m fuzz
+	PASSWAY_CHAOS_MINUTES=$(or $(MINUTES),10) $(BIN)/pytest -s -m soak
 
 # Rewrites the hashed locks; they carry no addresses.
 lock: setup

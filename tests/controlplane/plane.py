@@ -10,6 +10,7 @@ import json
 import secrets
 import socket
 import ssl
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -60,7 +61,20 @@ class Plane:
         self.port = free_port()
         self.etcd_port, self._peer_port = free_port(), free_port()
         self._tokens = {"admin": secrets.token_hex(16), NOBODY: secrets.token_hex(16)}
-        self._connection: http.client.HTTPSConnection | None = None
+        self._kept = threading.local()
+        self._opened: list[http.client.HTTPSConnection] = []
+
+    @property
+    def _connection(self) -> http.client.HTTPSConnection | None:
+        """That of this thread."""
+        found: http.client.HTTPSConnection | None = getattr(self._kept, "connection", None)
+        return found
+
+    @_connection.setter
+    def _connection(self, made: http.client.HTTPSConnection | None) -> None:
+        self._kept.connection = made
+        if made is not None:
+            self._opened.append(made)
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -90,9 +104,10 @@ class Plane:
         for component in reversed(self._components.values()):
             component.stop()
         self._components.clear()
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        for connection in self._opened:
+            connection.close()
+        self._opened.clear()
+        self._connection = None
 
     def component(self, name: str) -> Component:
         """A component by the name of its program."""

@@ -20,11 +20,13 @@ from passway.cluster.dump import decode_object
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
 from passway.cluster.state import ClusterState, Listing
-from passway.model.errors import Forbidden, NotFound, NotSynced, PasswayError
+from passway.model.errors import Forbidden, NotFound, NotSynced, PasswayError, Unavailable
 from passway.service.backoff import Backoff
 from passway.service.ports import Cluster, Expired, OtherVersion, WatchEvent
 
 RELIST_S: Final = 30.0
+REFUSALS: Final = 4
+"""How often what was allowed before is asked for again after a refusal."""
 LISTS: Final = 3
 """How often a list that expires is begun anew before that counts as a fault."""
 _log = logging.getLogger("passway.mirror")
@@ -57,6 +59,7 @@ class Mirror:
         self._sleep = sleep
         self._now = now
         self._listed: set[str] = set()
+        self._refused: dict[str, int] = {}
         self._ready = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -130,6 +133,8 @@ class Mirror:
         except Expired as error:
             _log.info("%s will be listed again: %s", kind.plural, error)
         except Forbidden as error:
+            if self._bears(kind):
+                return None
             _log.warning("%s may be listed, but not watched: %s", kind.plural, error)
             return self._relist_s
         except PasswayError as error:
@@ -143,6 +148,8 @@ class Mirror:
         try:
             return await self._list(kind)
         except Forbidden as error:
+            if self._bears(kind):
+                raise Unavailable(str(error)) from error
             _log.warning("%s may not be read: %s", kind.plural, error)
             await self._read_within(kind)
         except OtherVersion as error:
@@ -189,6 +196,7 @@ class Mirror:
     async def _watch(self, kind: Kind, version: str) -> None:
         async with aclosing(self._cluster.watch(kind, version)) as events:
             async for event in events:
+                self._refused.pop(kind.plural, None)
                 self._take(kind, event)
 
     def _take(self, kind: Kind, event: WatchEvent) -> None:
@@ -199,6 +207,16 @@ class Mirror:
         else:
             self._state.apply(kind, event.record)
         self._confirm(kind)
+
+    def _bears(self, kind: Kind) -> bool:
+        """Whether a refusal may pass: a server that has just started does not know all rights yet.
+
+        So what was allowed before is asked for a few times more before it counts as taken away.
+        """
+        if not self._state.is_read(kind):
+            return False
+        self._refused[kind.plural] = self._refused.get(kind.plural, 0) + 1
+        return self._refused[kind.plural] <= REFUSALS
 
     def _confirm(self, kind: Kind) -> None:
         """A list, an event or a bookmark: as of now this is what there is."""

@@ -206,7 +206,8 @@ async def test_the_pause_grows_while_a_fault_lasts(place, error):
 
 @pytest.mark.parametrize("place", ["list", "watch"])
 async def test_what_is_forbidden_is_tried_now_and_then(place, caplog):
-    cluster, sleeps = Scripted(), Gate(3)
+    borne = module.REFUSALS if place == "watch" else 0  # what was never allowed is not waited for
+    cluster, sleeps = Scripted(), Gate(borne + 3)
 
     def fault(where):
         if where == place:
@@ -215,12 +216,32 @@ async def test_what_is_forbidden_is_tried_now_and_then(place, caplog):
     cluster.fault = fault
     async with Mirror(cluster, relist_s=44.0, sleep=sleeps) as mirror:
         await mirror.ready(10)
-        await until(lambda: len(sleeps) == 3)
+        await until(lambda: len(sleeps) == borne + 3)
         expected = "forbidden" if place == "list" else "read"  # what was listed was listed
         assert mirror.snapshot().read(kinds.NODES) == expected
-    assert sleeps == [44.0] * 3
+    assert sleeps[borne:] == [44.0] * 3
+    assert all(slept < LONGEST_S for slept in sleeps[:borne])
     words = "nodes may not be read" if place == "list" else "nodes may be listed, but not watched"
     assert words in caplog.text
+
+
+@pytest.mark.parametrize("place", ["list", "watch"])
+async def test_a_refusal_that_passes_takes_nothing_away(place):
+    """A server that has just started does not know all rights yet."""
+    cluster, seen = Scripted(), set()
+    async with Mirror(cluster, relist_s=44.0, sleep=(sleeps := Sleeps())) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+        for turn in range(3):
+            refusals = [(place, Forbidden("not yet"))] * module.REFUSALS
+            cluster.fault = once(("event", Expired("old")), *refusals)
+            for name in (f"new-{turn}", f"event-{turn}"):
+                await cluster.create(kinds.NODES, node(name, {GPU: 1}))
+                while name not in names(mirror):
+                    seen.add(mirror.snapshot().read(kinds.NODES))
+                    await asyncio.sleep(0)
+    assert seen == {Read.READ}
+    assert 44.0 not in sleeps
 
 
 async def test_a_watch_that_ends_by_itself_is_a_fault_too():
@@ -261,8 +282,9 @@ async def test_a_bug_is_told_and_does_not_end_the_following(caplog):
 async def test_nothing_is_kept_of_a_kind_that_is_lost(error, read, caplog):
     """A definition that was removed takes its objects along, and a right its view of them."""
     cluster = Scripted()
-    cluster.fault = once(("event", Expired("old")), ("list", error))
-    async with Mirror(cluster, sleep=Gate(2)) as mirror:
+    faults = once(("event", Expired("old")), *[("list", error)] * 9)
+    cluster.fault = faults
+    async with Mirror(cluster, sleep=Gate(module.REFUSALS + 2)) as mirror:
         await mirror.ready(10)
         await until(lambda: cluster.watches)
         before = mirror.snapshot()
