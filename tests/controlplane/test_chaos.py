@@ -33,8 +33,11 @@ from passway.model.errors import PasswayError
 from passway.preflight.walk import check
 from passway.service.mirror import Mirror
 
-pytestmark = [pytest.mark.plane, pytest.mark.soak]
-MINUTES = float(os.environ.get("PASSWAY_CHAOS_MINUTES", "10"))
+MINUTES = float(os.environ.get("PASSWAY_CHAOS_MINUTES", "0"))
+pytestmark = [
+    pytest.mark.plane, pytest.mark.soak,
+    pytest.mark.skipif(not MINUTES, reason="only in `make soak`"),
+]  # fmt: skip
 VERDICTS = 20
 CHECKED = 50
 BACK_S = 5.0
