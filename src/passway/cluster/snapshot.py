@@ -8,7 +8,6 @@ Free = allocatable minus the requests of the pods assigned to the node, never al
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 
@@ -85,14 +84,6 @@ class Snapshot:
             return read
         held = any(key[0] == namespace for key in self.objects.get(kind.plural, ()))
         return Read.READ if held else Read.EMPTY
-
-    def age_s(self, kind: Kind) -> int | None:
-        """Seconds since the source last said that this is so; None where no moment is known."""
-        confirmed = self.confirmed.get(kind.plural)
-        if confirmed is None or self.at is None:
-            return None
-        passed = datetime.fromisoformat(self.at) - datetime.fromisoformat(confirmed)
-        return max(round(passed.total_seconds()), 0)
 
     def _filled(self, kind: Kind) -> bool:
         if kind is kinds.PODS:

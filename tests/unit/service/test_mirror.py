@@ -27,6 +27,7 @@ from passway.service import mirror as module
 from passway.service.backoff import FIRST_S, LONGEST_S
 from passway.service.mirror import Mirror
 from passway.service.ports import Expired, OtherVersion, Page, WatchEvent
+from passway.service.report import age_s
 
 OBJECTS = (namespace("default"), *(node(f"n{number}", {GPU: 2}) for number in range(5)))
 
@@ -376,11 +377,11 @@ async def test_each_kind_tells_when_it_was_last_known_to_be_so():
         await until(lambda: cluster.watches)
         wall.second = 20
         snapshot = mirror.snapshot()
-        assert (snapshot.age_s(kinds.NODES), snapshot.age_s(kinds.PODS)) == (20, 20)
+        assert (age_s(snapshot, kinds.NODES), age_s(snapshot, kinds.PODS)) == (20, 20)
         await cluster.create(kinds.NODES, node("new"))
         await until(lambda: "new" in names(mirror))
         snapshot = mirror.snapshot()
-        assert (snapshot.age_s(kinds.NODES), snapshot.age_s(kinds.PODS)) == (0, 20)
+        assert (age_s(snapshot, kinds.NODES), age_s(snapshot, kinds.PODS)) == (0, 20)
         assert snapshot.versions["nodes"] == str(cluster._version)
         await cluster.delete(kinds.NODES, "new")
         await until(lambda: "new" not in names(mirror))
@@ -399,9 +400,9 @@ async def test_a_bookmark_is_a_word_of_the_server_too():
     async with Mirror(Bookmarking(), sleep=Sleeps(), now=wall) as mirror:
         await mirror.ready(10)
         wall.second = 30
-        await until(lambda: mirror.snapshot().age_s(kinds.NODES) == 0)
+        await until(lambda: age_s(mirror.snapshot(), kinds.NODES) == 0)
         assert mirror.snapshot().versions["nodes"] == "77"
-        assert mirror.snapshot().age_s(kinds.PODS) == 30
+        assert age_s(mirror.snapshot(), kinds.PODS) == 30
 
 
 async def test_what_cannot_be_read_any_more_grows_old():
@@ -420,15 +421,15 @@ async def test_what_cannot_be_read_any_more_grows_old():
         wall.second = 45
         snapshot = mirror.snapshot()
         assert snapshot.read(kinds.NODES) is Read.READ
-        assert snapshot.age_s(kinds.NODES) == 45
+        assert age_s(snapshot, kinds.NODES) == 45
         cluster.fault = lambda place: None
-        await until(lambda: mirror.snapshot().age_s(kinds.NODES) == 0)
+        await until(lambda: age_s(mirror.snapshot(), kinds.NODES) == 0)
 
 
 async def test_who_knows_no_time_knows_no_age():
     mirror = Mirror(MemoryCluster(OBJECTS))
     await mirror.read()
-    assert mirror.snapshot().age_s(kinds.NODES) is None
+    assert age_s(mirror.snapshot(), kinds.NODES) is None
 
 
 async def test_only_the_kinds_that_are_asked_for_are_read():
