@@ -85,11 +85,11 @@ def disagreements(scenario: Scenario, outcome: Outcome, verdict: Said) -> list[s
     passed = [stage for stage in ORDER[:reached] if stage not in here]
     if without_functions(scenario):  # the node finds that out, long after
         passed = [stage for stage in passed if stage is not Stage.NETWORKS]
-    found += [
-        f"{stage.value} says {errors(verdict, stage)}; the VM got to {outcome}"
-        for stage in passed
-        if errors(verdict, stage)
-    ]
+    for stage in passed:
+        # An empty pool is found out by the scheduler, wherever it is told.
+        told = [reason for reason in errors(verdict, stage) if not reason.startswith("VfPool")]
+        if told:
+            found.append(f"{stage.value} says {told}; the VM got to {outcome}")
     if not any(errors(verdict, stage) for stage in here):
         found.append(f"{outcome.stage} says nothing; the VM got to {outcome}")
     if outcome.stage == "scheduling":

@@ -99,6 +99,24 @@ def test_the_kubeconfig_is_read_before_anything_is_served(tmp_path):
     assert missing in str(found.exception)
 
 
+async def test_an_answer_is_sent_at_once():
+    """Head and body are written one after the other: the second must not wait for a receipt."""
+    delays = []
+
+    async def answered(reader, writer):
+        sock = writer.get_extra_info("socket")
+        delays.append(not sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    with listen("127.0.0.1", 0) as listener:
+        async with await asyncio.start_server(answered, sock=listener):
+            host, port = listener.getsockname()
+            reader, writer = await asyncio.open_connection(host, port)
+            await reader.read()
+            writer.close()
+    assert delays == [False]
+
+
 def test_a_bad_token_file_or_a_taken_port_is_an_error(tmp_path):
     found = CliRunner().invoke(serve, ["--demo", "--tokens", str(tmp_path / "none")])
     assert isinstance(found.exception, InvalidInput)

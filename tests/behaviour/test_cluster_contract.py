@@ -59,7 +59,7 @@ async def take(events: AsyncIterator[WatchEvent], count: int) -> list[WatchEvent
 
 
 def told(events: list[WatchEvent]) -> list[tuple[str, str]]:
-    return [(event.type, event.object["metadata"]["name"]) for event in events]
+    return [(event.type, event.record.metadata.name) for event in events]
 
 
 async def test_what_is_created_can_be_read_and_carries_what_the_server_sets(cluster):
@@ -296,7 +296,7 @@ async def test_a_watch_goes_on_from_any_event_of_it(cluster):
         await cluster.create(CONFIG, config(name))
     async with aclosing(cluster.watch(CONFIG, version)) as events:
         first, *_ = await take(events, 1)
-    version = first.object["metadata"]["resourceVersion"]
+    version = first.version
     async with aclosing(cluster.watch(CONFIG, version)) as events:
         assert told(await take(events, 2)) == [("ADDED", "b"), ("ADDED", "c")]
 
@@ -316,7 +316,7 @@ async def test_versions_in_a_watch_grow(cluster):
     _, version = await cluster.list(CONFIG)
     await asyncio.gather(*(cluster.create(CONFIG, config(f"c{n}")) for n in range(10)))
     async with aclosing(cluster.watch(CONFIG, version)) as events:
-        versions = [int(e.object["metadata"]["resourceVersion"]) for e in await take(events, 10)]
+        versions = [int(e.version) for e in await take(events, 10)]
     assert versions == sorted(set(versions))
 
 
@@ -357,17 +357,18 @@ async def test_nobody_shares_objects_with_the_cluster(cluster):
     mine = config(a="1")
     created = await cluster.create(CONFIG, mine)
     _, version = await cluster.list(CONFIG)
-    change = {"data": {"b": "2"}}
+    change = {"data": {"b": "2"}, "metadata": {"labels": {"l": "1"}}}
     patched = await cluster.patch(CONFIG, "c", LAB, change)
     kept = await cluster.get(CONFIG, "c", LAB)
     async with aclosing(cluster.watch(CONFIG, version)) as events:
         (event,) = await take(events, 1)
     listed, _ = await cluster.list(CONFIG, LAB)
-    for handed in (mine, created, change, patched, event.object, *listed):
+    event.record.metadata.labels.clear()
+    for handed in (mine, created, change, patched, *listed):
         handed["data"].clear()
     assert (await cluster.get(CONFIG, "c", LAB)) == kept
     async with aclosing(cluster.watch(CONFIG, version)) as events:
-        assert (await take(events, 1))[0].object == kept
+        assert (await take(events, 1))[0].record.metadata.labels == {"l": "1"}
 
 
 # -- choosing, and asking without creating --------------------------------------------------------

@@ -59,6 +59,16 @@ class KubeVirt:
 
     def start(self) -> None:
         """Installs everything and starts both; returns when a VM can be created."""
+        objects = self.define()
+        self._start_api()
+        for obj in objects:
+            if obj["kind"] in _LAST:
+                self._create(self._directed(obj))
+        self._wait_for_aggregation()
+        self._start_controller()
+
+    def define(self) -> list[dict[str, Any]]:
+        """The definitions and the KubeVirt object, without a component; returns all objects."""
         objects = _manifests(self._programs)
         self.plane.request(
             "POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}}, expected=(201, 409)
@@ -70,12 +80,7 @@ class KubeVirt:
             if obj["kind"] not in {DEFINITION, *_LAST}:
                 self._create(obj)
         self._declare()
-        self._start_api()
-        for obj in objects:
-            if obj["kind"] in _LAST:
-                self._create(self._directed(obj))
-        self._wait_for_aggregation()
-        self._start_controller()
+        return objects
 
     def configure(self, configuration: dict[str, Any]) -> None:
         """Replaces spec.configuration, over what every configuration has; it acts at once."""

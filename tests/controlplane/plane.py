@@ -8,9 +8,9 @@ are off, and so is the admission plugin that would keep a new node tainted.
 import http.client
 import json
 import secrets
-import shutil
 import socket
 import ssl
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -40,18 +40,43 @@ class Answer(Exception):
 
 
 class Plane:
-    """`with Plane(folder) as plane:`; the folder holds keys, data and logs."""
+    """`with Plane(folder) as plane:`; the folder holds keys, data and logs.
 
-    def __init__(self, folder: Path, found: Programs | None = None) -> None:
+    `only_api`: without scheduler and controller manager, so that nothing changes by itself.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        found: Programs | None = None,
+        *,
+        only_api: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = folder
+        self._only_api = only_api
+        self._environment = environment
         self._programs = found or programs("kubernetes")
         self._components: dict[str, Component] = {}
         self._observer: Observer | None = None
         self.keys: Keys = make_keys(folder / "keys")
         self.port = free_port()
-        self._etcd_port, self._peer_port = free_port(), free_port()
+        self.etcd_port, self._peer_port = free_port(), free_port()
         self._tokens = {"admin": secrets.token_hex(16), NOBODY: secrets.token_hex(16)}
-        self._connection: http.client.HTTPSConnection | None = None
+        self._kept = threading.local()
+        self._opened: list[http.client.HTTPSConnection] = []
+
+    @property
+    def _connection(self) -> http.client.HTTPSConnection | None:
+        """That of this thread."""
+        found: http.client.HTTPSConnection | None = getattr(self._kept, "connection", None)
+        return found
+
+    @_connection.setter
+    def _connection(self, made: http.client.HTTPSConnection | None) -> None:
+        self._kept.connection = made
+        if made is not None:
+            self._opened.append(made)
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -68,11 +93,10 @@ class Plane:
 
     def start(self) -> None:
         """All four; returns when pods can be created and are scheduled."""
-        (self.folder / "tokens.csv").write_text(
-            f'{self._tokens["admin"]},admin,1,"system:masters"\n{self._tokens[NOBODY]},{NOBODY},2\n'
-        )
         self.start_etcd()
         self.start_apiserver()
+        if self._only_api:
+            return
         self._start_scheduler()
         self._start_controllers()
         self.component("kube-controller-manager").wait_until(self._has_default_account)
@@ -85,9 +109,10 @@ class Plane:
         if self._observer is not None:
             self._observer.stop()
             self._observer = None
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        for connection in self._opened:
+            connection.close()
+        self._opened.clear()
+        self._connection = None
 
     @property
     def observer(self) -> Observer:
@@ -107,12 +132,12 @@ class Plane:
 
     def add(self, name: str, command: tuple[str, ...], *flags: str) -> Component:
         """Starts one more program that ends with the plane."""
-        made = Component(name, (*command, *flags), self.folder)
+        made = Component(name, (*command, *flags), self.folder, self._environment)
         self._components[name] = made
         return made
 
     def start_etcd(self) -> None:
-        client, peer = (f"http://127.0.0.1:{port}" for port in (self._etcd_port, self._peer_port))
+        client, peer = (f"http://127.0.0.1:{port}" for port in (self.etcd_port, self._peer_port))
         etcd = self.add(
             "etcd", self._programs["etcd"], "--data-dir", str(self.folder / "etcd"),
             "--unsafe-no-fsync", "--log-level", "warn", "--quota-backend-bytes", "8589934592",
@@ -120,15 +145,18 @@ class Plane:
             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
             "--initial-cluster", f"default={peer}",
         )  # fmt: skip
-        etcd.wait_until(lambda: _answers(self._etcd_port))
+        etcd.wait_until(lambda: _answers(self.etcd_port))
 
     def start_apiserver(self) -> None:
+        (self.folder / "tokens.csv").write_text(
+            f'{self._tokens["admin"]},admin,1,"system:masters"\n{self._tokens[NOBODY]},{NOBODY},2\n'
+        )
         keys = self.keys
         server = self.add(
             "kube-apiserver", self._programs["kube-apiserver"],
             "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
             "--secure-port", str(self.port), "--endpoint-reconciler-type", "none",
-            "--etcd-servers", f"http://127.0.0.1:{self._etcd_port}",
+            "--etcd-servers", f"http://127.0.0.1:{self.etcd_port}",
             "--tls-cert-file", keys.certificate("server"),
             "--tls-private-key-file", keys.key("server"),
             "--client-ca-file", keys.authority,
@@ -308,9 +336,11 @@ class Plane:
             return False
         return True
 
-    def copy_data(self, folder: Path) -> None:
-        """Starts from the data of another plane; before `start`."""
-        shutil.copytree(folder, self.folder / "etcd")
+    def end(self) -> None:
+        """Ends everything politely: what was written lies in the folder `etcd`."""
+        for name in reversed(self._components):
+            self._components[name].end()
+        self.stop()
 
 
 def free_port() -> int:

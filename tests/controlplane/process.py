@@ -59,6 +59,15 @@ class Component:
         """To every process of the component: SIGSTOP and SIGCONT pause it."""
         os.killpg(self.pid, number)
 
+    def end(self, limit_s: float = 60.0) -> None:
+        """Asks it to end, and waits for that; raises Died if it does not."""
+        if self._process.poll() is None:
+            self.signal(signal.SIGTERM)
+        try:
+            self._process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise Died(f"{self.name} does not end:\n{self.tail()}") from None
+
     def stop(self) -> None:
         """Ends it at once; twice is no error."""
         if self._process.poll() is None:

@@ -124,7 +124,8 @@ def _loopback(host: str) -> bool:
 def listen(host: str, port: int) -> socket.socket:
     """A bound socket; raises InvalidInput when the address is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends at once only where the protocol is named; else each answer waits for 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))

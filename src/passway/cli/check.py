@@ -14,7 +14,7 @@ from passway.cli.annotations import github, sarif
 from passway.cli.machine import MachineFlags, flagged
 from passway.cli.options import Source, Usage, command, manifests, namespaced, sourced
 from passway.cli.output import Output, View, printing, show
-from passway.cli.sources import answer, open_backend, read_manifest
+from passway.cli.sources import answer, namespaces_of, open_backend, read_manifest
 from passway.service.backend import Backend
 from passway.service.documents import IssueDocument, VerdictDocument, VerdictList
 
@@ -71,8 +71,8 @@ def check(
         )
     texts = _texts(files, flags, namespace)
     found = _ask(
-        open_backend(source), texts, namespace, replicas,
-        expand=output.wide, server_dry_run=server_dry_run,
+        open_backend(source, namespaces=namespaces_of(texts, namespace)), texts, namespace,
+        replicas, expand=output.wide, server_dry_run=server_dry_run,
     )  # fmt: skip
     show(view(found, severity, output), output)
     return verdicts.exit_code(found, strict=strict)

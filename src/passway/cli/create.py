@@ -60,7 +60,7 @@ def vm(
     if dry_run == "client":
         show(View(machine, [resource], text=as_yaml(machine)), output)
         return
-    backend = open_backend(source_of(given))
+    backend = open_backend(source_of(given), namespaces=[namespace])
     try:
         made = answer(backend.create(machine, dry_run=dry_run == "server"))
     except PasswayError as error:

@@ -40,7 +40,7 @@ def describe(what: tuple[str, ...], namespace: str, source: Source, output: Outp
     noun = nouns.noun_of(word, DESCRIBED)
     if not name:
         raise Usage(f"which {noun.singular}?", f"passway get {noun.plural} lists them")
-    backend = open_backend(source)
+    backend = open_backend(source, namespaces=[namespace])
     if noun is NODES:
         document, text = answer(_node(backend, name))
     elif noun is VMS:

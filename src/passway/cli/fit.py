@@ -10,7 +10,7 @@ from passway.cli import verdict as verdicts
 from passway.cli import words
 from passway.cli.options import Source, Usage, command, manifests, namespaced, sourced
 from passway.cli.output import Output, View, printing, show
-from passway.cli.sources import answer, open_backend, read_manifest
+from passway.cli.sources import answer, namespaces_of, open_backend, read_manifest
 from passway.cli.table import Column, Table
 from passway.model.errors import EXIT_NO
 from passway.service.documents import FitDocument
@@ -32,7 +32,8 @@ def fit(files: tuple[str, ...], namespace: str, source: Source, output: Output) 
     if len(files) != 1:
         raise Usage("fit takes one manifest", "-f FILE")
     text, file = read_manifest(files[0])
-    found = output.sorted(answer(open_backend(source).fit(text, file, namespace=namespace)))
+    backend = open_backend(source, namespaces=namespaces_of([(text, file)], namespace))
+    found = output.sorted(answer(backend.fit(text, file, namespace=namespace)))
     table = Table(
         (
             Column("NODE", lambda node: node.name),

@@ -6,7 +6,7 @@ not read. The tables are in `listing`, the nouns in `nouns`.
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,8 +18,11 @@ from passway.cli.sources import answer, open_backend
 from passway.cli.table import Table
 from passway.cli.words import complain
 from passway.service import documents as d
-from passway.service.backend import Backend
 
+if TYPE_CHECKING:  # what it needs is loaded while the cluster is read
+    from passway.service.backend import Backend
+
+_NETWORKS: Final = ("customresourcedefinitions", "network-attachment-definitions")
 MATTERS: Final = {
     DEVICES: ("nodes", "pods", "kubevirts"),
     NODES: ("nodes", "pods"),
@@ -28,6 +31,14 @@ MATTERS: Final = {
     POOLS: ("network-attachment-definitions", "nodes", "pods"),
 }
 """The kinds without which a listing is incomplete."""
+READS: Final = {
+    DEVICES: (*MATTERS[DEVICES], *_NETWORKS),
+    NODES: MATTERS[NODES],
+    VMS: (*MATTERS[VMS], "virtualmachineinstancetypes", "virtualmachineclusterinstancetypes"),
+    PERMITS: (*MATTERS[PERMITS], "hyperconvergeds"),
+    POOLS: (*MATTERS[POOLS], *_NETWORKS),
+}
+"""The kinds that are read of a live cluster for a listing; all others stay unread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,9 @@ def get(
     if all_namespaces and name is not None:
         raise Usage("a name and --all-namespaces exclude each other", "name the namespace with -n")
     scope = None if all_namespaces else namespace
-    found = answer(_LISTINGS[noun](open_backend(source), name, scope, output))
+    found = answer(
+        _LISTINGS[noun](open_backend(source, READS[noun], [namespace]), name, scope, output)
+    )
     _say_what_is_missing(noun, found, scope)
     items = found.table.items
     show(
@@ -100,24 +113,24 @@ _EMPTY: Final = {
 # -- one a noun -----------------------------------------------------------------------------------
 
 
-async def _devices(backend: Backend, name: str | None, _: str | None, output: Output) -> Listing:
+async def _devices(backend: "Backend", name: str | None, _: str | None, output: Output) -> Listing:
     found = output.sorted(await nouns.devices(backend, name))
     return Listing(found, listing.devices(found), found.unread)
 
 
-async def _nodes(backend: Backend, name: str | None, _: str | None, output: Output) -> Listing:
+async def _nodes(backend: "Backend", name: str | None, _: str | None, output: Output) -> Listing:
     found = output.sorted(await nouns.nodes(backend, name))
     unread = (await backend.inventory()).unread
     return Listing(found, listing.nodes(found, unread), unread)
 
 
-async def _vms(backend: Backend, name: str | None, scope: str | None, output: Output) -> Listing:
+async def _vms(backend: "Backend", name: str | None, scope: str | None, output: Output) -> Listing:
     found = output.sorted(await nouns.machines(backend, scope, name))
-    unread = (await backend.inventory()).unread
-    return Listing(found, listing.machines(found, all_namespaces=scope is None), unread)
+    table = listing.machines(found, all_namespaces=scope is None)
+    return Listing(found, table, found.unread)
 
 
-async def _permits(backend: Backend, name: str | None, _: str | None, output: Output) -> Listing:
+async def _permits(backend: "Backend", name: str | None, _: str | None, output: Output) -> Listing:
     found = output.sorted(await nouns.permits(backend, name))
     unread = {"kubevirts": "unread"} if found.enforced is None else {}
     if found.enforced is False:
@@ -125,12 +138,12 @@ async def _permits(backend: Backend, name: str | None, _: str | None, output: Ou
     return Listing(found, listing.permits(found), unread)
 
 
-async def _pools(backend: Backend, name: str | None, _: str | None, output: Output) -> Listing:
+async def _pools(backend: "Backend", name: str | None, _: str | None, output: Output) -> Listing:
     unread = (await backend.inventory()).unread
     found: d.PoolList = output.sorted(await nouns.pools(backend, name))
     return Listing(found, listing.pools(found, unread), unread)
 
 
 _LISTINGS: Final[
-    dict[Noun, Callable[[Backend, str | None, str | None, Output], Coroutine[Any, Any, Listing]]]
+    dict[Noun, Callable[["Backend", str | None, str | None, Output], Coroutine[Any, Any, Listing]]]
 ] = {DEVICES: _devices, NODES: _nodes, VMS: _vms, PERMITS: _permits, POOLS: _pools}

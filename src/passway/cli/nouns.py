@@ -6,7 +6,7 @@ exist. It asks the backend and cuts its documents down; what an item looks like 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 import msgspec
@@ -15,7 +15,9 @@ from passway.cli.options import Usage
 from passway.model.errors import NotFound
 from passway.model.names import nearest
 from passway.service import documents as d
-from passway.service.backend import Backend
+
+if TYPE_CHECKING:  # what it needs is loaded while the cluster is read
+    from passway.service.backend import Backend
 
 T = TypeVar("T", bound=d.Document)
 
@@ -82,27 +84,27 @@ def named(noun: Noun, items: Iterable[T], name: str | None, where: str = "") -> 
     raise NotFound(f'there is no {noun.singular} "{name[:253]}"{where}', hint=hint)
 
 
-async def devices(backend: Backend, name: str | None) -> d.DeviceInventory:
+async def devices(backend: "Backend", name: str | None) -> d.DeviceInventory:
     found = await backend.inventory()
     return msgspec.structs.replace(found, resources=named(DEVICES, found.resources, name))
 
 
-async def nodes(backend: Backend, name: str | None) -> d.NodeList:
+async def nodes(backend: "Backend", name: str | None) -> d.NodeList:
     found = await backend.nodes()
     return msgspec.structs.replace(found, items=named(NODES, found.items, name))
 
 
-async def machines(backend: Backend, namespace: str | None, name: str | None) -> d.MachineList:
+async def machines(backend: "Backend", namespace: str | None, name: str | None) -> d.MachineList:
     found = await backend.machines(namespace)
     where = f" in namespace {namespace}" if namespace else ""
     return msgspec.structs.replace(found, items=named(VMS, found.items, name, where))
 
 
-async def permits(backend: Backend, name: str | None) -> d.PermitList:
+async def permits(backend: "Backend", name: str | None) -> d.PermitList:
     found = await backend.permits()
     return msgspec.structs.replace(found, items=named(PERMITS, found.items, name))
 
 
-async def pools(backend: Backend, name: str | None) -> d.PoolList:
+async def pools(backend: "Backend", name: str | None) -> d.PoolList:
     found = (await backend.inventory()).sriov_pools
     return d.PoolList(items=named(POOLS, found, name))

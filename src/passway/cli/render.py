@@ -14,7 +14,7 @@ from passway.cli import words
 from passway.cli.lazy import ExampleGroup
 from passway.cli.options import Source, Usage, command, manifests, namespaced, sourced
 from passway.cli.output import Output, View, as_yaml, printing, show
-from passway.cli.sources import answer, open_backend, read_manifest
+from passway.cli.sources import answer, namespaces_of, open_backend, read_manifest
 from passway.cli.surroundings import only_one_stdin, read_env, read_metadata, read_network_info
 from passway.cli.table import Column, Table
 from passway.kubevirt.hostdev import Environment
@@ -126,7 +126,8 @@ def pod(
             raise Usage("--overhead is -o table; keep one of them")
         output = replace(output, format="table")
     text, file = read_manifest(_one(files, "pod"))
-    found = output.sorted(answer(open_backend(source).render_pod(text, file, namespace=namespace)))
+    backend = open_backend(source, namespaces=namespaces_of([(text, file)], namespace))
+    found = output.sorted(answer(backend.render_pod(text, file, namespace=namespace)))
     show(_pod_view(found), output)
     if found.unread:
         words.complain(

@@ -8,11 +8,11 @@ is said by the options: a kind that does not occur in the files is unread, unles
 import stat
 import sys
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -23,10 +23,11 @@ from passway.cluster import dump, kinds
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read
 from passway.cluster.state import ClusterState
-from passway.manifest.text import MAX_BYTES
 from passway.model.errors import InvalidInput, TooLarge
 from passway.model.names import nearest
-from passway.service.backend import Backend, SnapshotBackend
+
+if TYPE_CHECKING:  # what it needs is loaded while the cluster is read
+    from passway.service.backend import Backend
 
 T = TypeVar("T")
 
@@ -57,8 +58,14 @@ def answer(question: Coroutine[Any, Any, T]) -> T:
         return run(question)
 
 
-def open_backend(source: Source) -> Backend:
-    """The backend of a source; raises PasswayError or a usage error."""
+def open_backend(
+    source: Source, reads: Iterable[str] = kinds.BY_PLURAL, namespaces: Iterable[str] = ()
+) -> "Backend":
+    """The backend of a source; raises PasswayError or a usage error.
+
+    `reads`: the kinds (plural) that the question needs; of a live cluster no other one is read.
+    `namespaces`: those that it is about, for who may not list a kind in all of them.
+    """
     if source.server:
         from passway.cli.remote import RemoteBackend
 
@@ -70,14 +77,15 @@ def open_backend(source: Source) -> Backend:
             return _dumps(source)
         from passway.cli.live import open_cluster
 
-        return open_cluster(source)
+        return open_cluster(source, [kinds.BY_PLURAL[name] for name in reads], namespaces)
 
 
 # -- the sample and dumps -------------------------------------------------------------------------
 
 
-def _sample() -> Backend:
+def _sample() -> "Backend":
     from passway.sample.cluster import AT, sample_objects
+    from passway.service.backend import SnapshotBackend
 
     if sys.stderr.isatty():
         complain("sample data, not your cluster", severity="note")
@@ -89,7 +97,9 @@ def _sample() -> Backend:
     return SnapshotBackend(state.snapshot(AT), "the sample cluster", sample_objects)
 
 
-def _dumps(source: Source) -> Backend:
+def _dumps(source: Source) -> "Backend":
+    from passway.service.backend import SnapshotBackend
+
     at = None if source.at is None else moment(source.at)
     state = ClusterState()
     known = kinds.ALL if source.complete else [kind_named(word) for word in source.read]
@@ -175,6 +185,8 @@ def moment(text: str) -> str:
 
 def read_manifest(name: str) -> tuple[bytes, str]:
     """The text of a manifest and what its positions name; reads little more than a manifest has."""
+    from passway.manifest.text import MAX_BYTES
+
     try:
         if name == "-":
             return sys.stdin.buffer.read(MAX_BYTES + 1), STDIN
@@ -185,6 +197,18 @@ def read_manifest(name: str) -> tuple[bytes, str]:
             return file.read(MAX_BYTES + 1), name
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{name}: {reason(error)}") from None
+
+
+def namespaces_of(texts: Iterable[tuple[bytes, str]], namespace: str) -> list[str]:
+    """Where the machines of manifests are; a faulty one is told when it is judged."""
+    from passway.manifest.vm import parse_manifest
+
+    found = {
+        machine.namespace
+        for text, file in texts
+        for machine in parse_manifest(text, file, namespace).machines
+    }
+    return sorted(found | {namespace})
 
 
 def reason(error: OSError | ValueError) -> str:

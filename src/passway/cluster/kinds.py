@@ -142,6 +142,12 @@ ALL: Final[tuple[Kind, ...]] = (
     _kind("ResourceSlice", "resourceslices", _DRA, "v1", r.Named, namespaced=False),
 )  # fmt: skip
 
+OF_A_MACHINE: Final = frozenset({
+    QUOTAS, LIMIT_RANGES, VOLUME_CLAIMS, MACHINES, INSTANCES, INSTANCETYPES, PREFERENCES,
+    ATTACHMENTS, RESOURCE_CLAIMS, CLAIM_TEMPLATES,
+})  # fmt: skip
+"""Kinds of which a machine needs only those of one namespace, mostly its own."""
+
 BY_KIND: Final[Mapping[tuple[str, str], Kind]] = {(kind.group, kind.kind): kind for kind in ALL}
 BY_PLURAL: Final[Mapping[str, Kind]] = {kind.plural: kind for kind in ALL}
 

@@ -66,15 +66,28 @@ class Snapshot:
     objects: Mapping[str, Mapping[Key, Any]] = field(default_factory=dict)
     reads: Mapping[str, Read] = field(default_factory=dict)
     """Kind (plural) -> how its reading went; ask `read`, which also tells empty ones."""
+    within: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Kind (plural) that may not be listed in all namespaces -> those that it was listed in."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Kind (plural) -> resourceVersion of the last event or list."""
+    confirmed: Mapping[str, str] = field(default_factory=dict)
+    """Kind (plural) -> when the source last said that this is so (RFC 3339, UTC)."""
     at: str | None = None
     """The moment that ages are judged at (RFC 3339, UTC)."""
 
-    def read(self, kind: Kind) -> Read:
-        """What is known of the kind; *empty* is a kind that was read and has no objects."""
+    def read(self, kind: Kind, namespace: str | None = None) -> Read:
+        """What is known of the kind, as far as one namespace is concerned if one is given.
+
+        *Empty* is a kind that was read and has no objects, anywhere or in the one namespace of few
+        that could be read.
+        """
         read = self.reads.get(kind.plural, Read.UNREAD)
-        return Read.EMPTY if read is Read.READ and not self._filled(kind) else read
+        if read is Read.READ:
+            return read if self._filled(kind) else Read.EMPTY
+        if namespace is None or namespace not in self.within.get(kind.plural, ()):
+            return read
+        held = any(key[0] == namespace for key in self.objects.get(kind.plural, ()))
+        return Read.READ if held else Read.EMPTY
 
     def _filled(self, kind: Kind) -> bool:
         if kind is kinds.PODS:

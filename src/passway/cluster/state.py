@@ -38,6 +38,8 @@ class ClusterState:
         self._own: set[str] = set()
         self._reads: dict[str, Read] = {}
         self._versions: dict[str, str] = {}
+        self._confirmed: dict[str, str] = {}
+        self._within: dict[str, frozenset[str]] = {}
         self._newest: str | None = None
         self._snapshot: Snapshot | None = None
 
@@ -78,6 +80,12 @@ class ClusterState:
             self._write(kind.plural).pop((namespace or "" if kind.namespaced else "", name), None)
         self._snapshot = None
 
+    def remove(self, kind: Kind, record: Record) -> None:
+        """The same by the object as it last was, which has the version of its removal."""
+        meta = _meta(record)
+        self.delete(kind, meta.namespace, meta.name)
+        self.mark(kind, Read.READ, meta.resource_version)
+
     def replace(self, kind: Kind, items: Iterable[Record], resource_version: str = "") -> None:
         """A complete list of a kind: whatever is not in it is gone."""
         listing = self.listing(kind)
@@ -88,12 +96,27 @@ class ClusterState:
         """The same for a list that comes page by page."""
         return Listing(self, kind)
 
-    def mark(self, kind: Kind, read: Read, resource_version: str = "") -> None:
-        """Says what is known of a kind as a whole."""
+    def mark(
+        self,
+        kind: Kind,
+        read: Read,
+        resource_version: str = "",
+        within: frozenset[str] = frozenset(),
+    ) -> None:
+        """Says what is known of a kind as a whole; `within`: of which namespaces, if not of all."""
         self._reads[kind.plural] = read
+        self._within[kind.plural] = within
         if resource_version:
             self._versions[kind.plural] = resource_version
         self._snapshot = None
+
+    def confirm(self, kind: Kind, at: str) -> None:
+        """What is known of the kind was true at this moment (RFC 3339, UTC)."""
+        self._confirmed[kind.plural] = at
+
+    def is_read(self, kind: Kind) -> bool:
+        """Whether the kind is known as a whole."""
+        return self._reads.get(kind.plural) is Read.READ
 
     @property
     def newest(self) -> str | None:
@@ -119,7 +142,9 @@ class ClusterState:
                 advertisers=maps.get("advertisers", {}),
                 objects={plural: maps[plural] for plural in _WHOLE if maps.get(plural)},
                 reads=dict(self._reads),
+                within={plural: spaces for plural, spaces in self._within.items() if spaces},
                 versions=dict(self._versions),
+                confirmed=dict(self._confirmed),
                 at=at,
             )
         return self._snapshot

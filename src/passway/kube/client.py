@@ -16,13 +16,15 @@ import msgspec
 
 from passway.cluster.kinds import Kind
 from passway.kube.config import ClientConfig
+from passway.kube.formats import REFUSED, OtherForm, accepts, in_protobuf
+from passway.kube.lists import whole
 from passway.kube.objects import key_of, path_of, selector_of, to_create
 from passway.kube.patch import patched
 from passway.kube.served import absence
 from passway.kube.status import refusal, trial_of
 from passway.kube.transport import JSON, REQUEST_S, Sleep, Transport
 from passway.kube.watch import watched
-from passway.kube.wire import head_of, object_of, objects_of, records_decoder, records_of
+from passway.kube.wire import Decoder, head_of, object_of, objects_of
 from passway.model.errors import InvalidInput, NotFound, PasswayError, Unavailable
 from passway.service.ports import Expired, Object, Page, Patch, Trial, WatchEvent
 
@@ -51,7 +53,7 @@ class KubeCluster:
     ) -> None:
         self._transport = Transport(config, timeout_s=timeout_s, sleep=sleep)
         self._sleep = sleep
-        self._decoders: dict[Kind, msgspec.json.Decoder[Any]] = {}
+        self._decoders: dict[Kind, Decoder] = {}
 
     async def __aenter__(self) -> "KubeCluster":
         await self._transport.open()
@@ -90,14 +92,23 @@ class KubeCluster:
                 return await self._list(kind, namespace, query)
         return await self._list(kind, namespace, query)
 
-    async def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
+    async def pages(self, kind: Kind, namespace: str | None = None) -> AsyncGenerator[Page, None]:
         """The objects as records, page by page; `Expired` where the rest is not to be had."""
+        accept = accepts(kind, listed=True)
+        if in_protobuf(kind):
+            try:
+                async with aclosing(whole(self._transport, kind, namespace)) as parts:
+                    async for part in parts:
+                        yield part
+                    return
+            except OtherForm:
+                accept = JSON
         decoder = self._decoders.get(kind)
         if decoder is None:
-            decoder = self._decoders[kind] = records_decoder(kind)
-        async with aclosing(self._pages(kind, None)) as pages:
+            decoder = self._decoders[kind] = Decoder(kind)
+        async with aclosing(self._pages(kind, namespace, accept=accept)) as pages:
             async for body, version in pages:
-                yield Page(records_of(body, kind, decoder), version)
+                yield Page(decoder.records(body), version)
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:
         """Creates the object; unknown fields are refused."""
@@ -162,7 +173,11 @@ class KubeCluster:
         return sorted(found, key=key_of), first
 
     async def _pages(
-        self, kind: Kind, namespace: str | None, chosen: Mapping[str, str] | None = None
+        self,
+        kind: Kind,
+        namespace: str | None,
+        chosen: Mapping[str, str] | None = None,
+        accept: str = JSON,
     ) -> AsyncGenerator[tuple[bytes, str], None]:
         """The bodies of a list, page by page, and the version to watch from.
 
@@ -172,7 +187,10 @@ class KubeCluster:
         chosen = chosen or {}
         path, query, first = path_of(kind, namespace), {"limit": str(PAGE), **chosen}, ""
         while True:
-            status, body = await self._transport.answer("GET", path, query)
+            status, body = await self._transport.answer("GET", path, query, accept=accept)
+            if status in REFUSED and accept != JSON:
+                accept = JSON
+                continue
             if status == 404:
                 raise await absence(self._transport.answer, kind)
             if status != 200:

@@ -75,15 +75,15 @@ def _covers(allowed: tuple[str, ...], wanted: str) -> bool:
 class _History:
     """The last changes of one kind. `first`: the number of the oldest that is still kept."""
 
-    kept: deque[tuple[int, WatchEvent]]
+    kept: deque[tuple[int, Change, Object]]
     first: int = 0
     dropped_version: int = 0
 
-    def add(self, version: int, event: WatchEvent) -> None:
+    def add(self, version: int, change: Change, obj: Object) -> None:
         if len(self.kept) == self.kept.maxlen:
             self.dropped_version = self.kept[0][0]
             self.first += 1
-        self.kept.append((version, event))
+        self.kept.append((version, change, obj))
 
     def after(self, version: int) -> int:
         """The number of the first change after `version`."""
@@ -91,12 +91,12 @@ class _History:
             raise _expired(str(version))
         return self.first + bisect_right(self.kept, version, key=lambda entry: entry[0])
 
-    def get(self, number: int) -> WatchEvent | None:
+    def get(self, number: int) -> tuple[int, Change, Object] | None:
         """The change with that number; None when it has not happened yet."""
         if number < self.first:
             raise _expired(f"of change {number}")
         index = number - self.first
-        return self.kept[index][1] if index < len(self.kept) else None
+        return self.kept[index] if index < len(self.kept) else None
 
 
 @dataclass(slots=True)
@@ -167,9 +167,9 @@ class MemoryCluster:
         ]
         return items, str(self._version)
 
-    async def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
+    async def pages(self, kind: Kind, namespace: str | None = None) -> AsyncGenerator[Page, None]:
         """The objects as records, in one page."""
-        objects, version = await self.list(kind)
+        objects, version = await self.list(kind, namespace)
         yield Page(msgspec.convert(objects, list[kind.record], strict=False), version)  # type: ignore[name-defined] # a type made at run time
 
     async def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Object:
@@ -234,12 +234,14 @@ class MemoryCluster:
         history = self._shelves[kind.resource].history
         number = history.after(int(resource_version))
         while True:
-            event = history.get(number)
-            if event is None:
+            found = history.get(number)
+            if found is None:
                 await self._change()
             else:
                 number += 1
-                yield WatchEvent(event.type, copy_of(event.object))
+                version, change, obj = found
+                record = msgspec.convert(copy_of(obj), kind.record, strict=False)
+                yield WatchEvent(change, str(version), record)
 
     async def _admit(self, verb: str, kind: Kind, namespace: str | None) -> None:
         await asyncio.sleep(0)
@@ -303,7 +305,7 @@ class MemoryCluster:
             del shelf.objects[key]
         else:
             shelf.objects[key] = obj
-        shelf.history.add(self._version, WatchEvent(change, obj))
+        shelf.history.add(self._version, change, obj)
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(None)

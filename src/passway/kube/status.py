@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from passway.cluster.kinds import Kind
+from passway.kube.frames import MAGIC, Malformed, status_of, unwrapped
 from passway.model.errors import (
     Conflict,
     Forbidden,
@@ -53,7 +54,18 @@ def refusal(
     status: int, body: bytes, verb: str, kind: Kind, name: str | None, namespace: str | None
 ) -> PasswayError:
     """The error for an answer that is no success."""
-    told = _status(body)
+    return _refusal(status, _status(body), verb, kind, name, namespace)
+
+
+def refusal_of(told: dict[str, Any], verb: str, kind: Kind) -> PasswayError:
+    """The error for a Status that came as plain values, within a watch."""
+    status = msgspec.convert(told, Status)
+    return _refusal(status.code, status, verb, kind, None, None)
+
+
+def _refusal(
+    status: int, told: Status, verb: str, kind: Kind, name: str | None, namespace: str | None
+) -> PasswayError:
     words = printable(told.message[:SHOWN]) or f"the API server answered {status}"
     where = f' in namespace "{namespace}"' if namespace else ""
     target = f'{kind.resource} "{name}"{where}' if name else f"{kind.resource}{where}"
@@ -119,11 +131,21 @@ def _causes(details: dict[str, Any]) -> Iterator[Cause]:
 
 
 def _status(body: bytes) -> Status:
+    if body.startswith(MAGIC):  # errors come as what was asked for
+        return _from_protobuf(body)
     try:
         return msgspec.json.decode(body, type=Status)
     except (msgspec.DecodeError, RecursionError):
         text = body[:SHOWN].decode(errors="replace").strip()
         return Status() if text[:1] in {"<", "{", "["} else Status(message=text)
+
+
+def _from_protobuf(body: bytes) -> Status:
+    """A Status in protobuf, in its envelope."""
+    try:
+        return msgspec.convert(status_of(unwrapped(body)[1]), Status)
+    except (Malformed, msgspec.ValidationError):
+        return Status()
 
 
 def _ahead(told: Status) -> bool:

@@ -64,7 +64,7 @@ class Transport:
 
     async def open(self) -> None:
         """Prepares the session; nothing is sent."""
-        headers = {"User-Agent": "passway", "Accept": JSON}
+        headers = {"User-Agent": "passway"}
         if not self._config.compression:
             headers["Accept-Encoding"] = "identity"
         self._session = aiohttp.ClientSession(
@@ -85,9 +85,10 @@ class Transport:
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content: str = "",
+        accept: str = JSON,
     ) -> tuple[int, bytes]:
         """Status and body. What the server asks to try again is tried again, a few times."""
-        status, read, warnings = await self.heard(method, path, query, body, content)
+        status, read, warnings = await self.heard(method, path, query, body, content, accept)
         self._warn(warnings)
         return status, read
 
@@ -98,28 +99,59 @@ class Transport:
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content: str = "",
+        accept: str = JSON,
     ) -> tuple[int, bytes, tuple[str, ...]]:
         """The same with the server's warnings, which are then not told elsewhere."""
+        async with self._answered(
+            method, path, query or {}, self._timeout, body, content, accept
+        ) as response:
+            return response.status, await bounded(response), warnings_of(response)
+
+    @asynccontextmanager
+    async def chunks(
+        self, path: str, query: Mapping[str, str], accept: str
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A response that is read as it comes, however long it is; else as `answer`."""
+        limits = aiohttp.ClientTimeout(
+            total=None, sock_connect=CONNECT_S, sock_read=self._timeout.total
+        )
+        async with self._answered("GET", path, query, limits, None, "", accept) as response:
+            self._warn(warnings_of(response))
+            yield response
+
+    @asynccontextmanager
+    async def _answered(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        limits: aiohttp.ClientTimeout,
+        body: bytes | None,
+        content: str,
+        accept: str,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The last response; what those before it warned of is told."""
         attempt = 0
         while True:
             attempt += 1
             async with (
                 self._slots,
-                self._sent(method, path, query or {}, self._timeout, body, content) as response,
+                self._sent(method, path, query, limits, body, content, accept) as response,
             ):
                 wait_s = _wait_s(response, attempt)
                 if attempt == TRIES or wait_s is None or not _again(method, response):
-                    return response.status, await bounded(response), warnings_of(response)
+                    yield response
+                    return
                 self._warn(warnings_of(response))
             await self._sleep(wait_s)
 
     @asynccontextmanager
     async def stream(
-        self, path: str, query: Mapping[str, str], idle_s: float
+        self, path: str, query: Mapping[str, str], idle_s: float, accept: str = JSON
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response without end; `idle_s` is the longest silence. Left early, it is cut."""
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=idle_s)
-        async with self._sent("GET", path, query, limits) as response:
+        async with self._sent("GET", path, query, limits, accept=accept) as response:
             self._warn(warnings_of(response))
             try:
                 yield response
@@ -135,6 +167,7 @@ class Transport:
         limits: aiohttp.ClientTimeout,
         body: bytes | None = None,
         content: str = "",
+        accept: str = JSON,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response; after a 401 once more with renewed credentials. Raises Broken."""
         assert self._session is not None, "use `async with`"  # noqa: S101 - a bug, not input
@@ -143,7 +176,7 @@ class Transport:
         renewed = False
         while True:
             headers = await self._config.headers()
-            sent = [*headers, *([("Content-Type", content)] if content else [])]
+            sent = [*headers, ("Accept", accept), *([("Content-Type", content)] if content else [])]
             try:
                 async with self._session.request(
                     method, URL(url, encoded=True), data=body, headers=sent,

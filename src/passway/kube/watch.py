@@ -15,9 +15,11 @@ from contextlib import aclosing
 from typing import Final
 
 from passway.cluster.kinds import Kind
+from passway.kube.formats import REFUSED, OtherForm, accepts, events
 from passway.kube.objects import expect_version, path_of
 from passway.kube.status import RELIST, refusal
 from passway.kube.transport import (
+    JSON,
     LONGEST_WAIT_S,
     TRANSIENT,
     Broken,
@@ -26,7 +28,6 @@ from passway.kube.transport import (
     bounded,
     retry_after,
 )
-from passway.kube.wire import Lines, event_of
 from passway.model.errors import Unavailable
 from passway.service.backoff import Backoff
 from passway.service.ports import Expired, WatchEvent
@@ -50,15 +51,17 @@ async def watched(
     transport: Transport, kind: Kind, resource_version: str, sleep: Sleep
 ) -> AsyncGenerator[WatchEvent, None]:
     """The changes after the version, without end."""
-    version = expect_version(resource_version)
+    version, accept = expect_version(resource_version), accepts(kind, listed=False)
     backoff, heard_at = Backoff(), time.monotonic()
     while True:
         least_s = 0.0
         try:
-            async with aclosing(_connection(transport, kind, version)) as events:
-                async for event in events:
-                    version, heard_at = _version(event), time.monotonic()
+            async with aclosing(_connection(transport, kind, version, accept)) as found:
+                async for event in found:
+                    version, heard_at = event.version, time.monotonic()
                     yield event
+        except OtherForm:
+            accept = JSON
         except _Later as error:
             _log.warning("the watch of %s will be tried again: %s", kind.resource, error)
             least_s = error.after_s
@@ -69,13 +72,8 @@ async def watched(
         await sleep(max(least_s, backoff.next_s()))
 
 
-def _version(event: WatchEvent) -> str:
-    version: str = event.object["metadata"]["resourceVersion"]
-    return version
-
-
 async def _connection(
-    transport: Transport, kind: Kind, version: str
+    transport: Transport, kind: Kind, version: str, accept: str
 ) -> AsyncGenerator[WatchEvent, None]:
     """One connection: until the server ends it."""
     # Watches that begin together do not end together.
@@ -84,13 +82,15 @@ async def _connection(
         "watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true",
         "timeoutSeconds": str(lifetime_s),
     }  # fmt: skip
-    async with transport.stream(path_of(kind, None), query, IDLE_S) as response:
+    async with transport.stream(path_of(kind, None), query, IDLE_S, accept) as response:
+        if response.status in REFUSED and accept != JSON:
+            raise OtherForm
         if response.status != 200:
             error = refusal(response.status, await bounded(response), "watch", kind, None, None)
             if response.status in TRANSIENT and isinstance(error, Unavailable):
                 raise _Later(str(error), retry_after(response))
             raise error
-        lines = Lines()
+        reading = events(kind, response.content_type)
         async for chunk in response.content.iter_any():
-            for line in lines.feed(chunk):
-                yield event_of(line, kind)
+            for event in reading.feed(chunk):
+                yield event

@@ -1,4 +1,4 @@
-"""What the bodies of a Kubernetes API hold: objects, lists, the lines of a watch.
+"""What the JSON of a Kubernetes API holds: objects, lists, the lines of a watch.
 
 Owns the decoding, and the limits of what is taken: whatever does not look as the API has it ends
 in `Unavailable`, since it comes from something else in between, and never in a bug. It asks for
@@ -16,6 +16,8 @@ from passway.model.errors import TooLarge, Unavailable
 from passway.service.ports import Object, WatchEvent
 
 LINE_BYTES: Final = 8 * 2**20
+PARTIAL: Final = "PartialObjectMetadata"
+"""The kind of an object of which only the metadata was asked for."""
 UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 T = TypeVar("T")
 
@@ -47,6 +49,7 @@ class _ObjectMeta(msgspec.Struct, rename="camel"):
 
 class _Named(msgspec.Struct):
     metadata: _ObjectMeta
+    kind: str = ""
 
 
 def decoded(body: bytes | msgspec.Raw, shape: type[T], what: str) -> T:
@@ -54,7 +57,7 @@ def decoded(body: bytes | msgspec.Raw, shape: type[T], what: str) -> T:
     try:
         return msgspec.json.decode(body, type=shape)
     except UNREADABLE as error:
-        raise _unreadable(what, error) from None
+        raise unreadable(what, error) from None
 
 
 def object_of(body: bytes, what: str) -> Object:
@@ -75,39 +78,56 @@ def objects_of(body: bytes, kind: Kind) -> list[Object]:
         try:
             msgspec.convert(item, _Named)
         except msgspec.ValidationError as error:
-            raise _unreadable(what, error) from None
+            raise unreadable(what, error) from None
         item.setdefault("apiVersion", kind.api_version)
         item.setdefault("kind", kind.kind)
     return items
 
 
-def records_decoder(kind: Kind) -> msgspec.json.Decoder[Any]:
-    """Of a list of the kind's records."""
-    items: Any = list[kind.record]  # type: ignore[name-defined] # a type made at run time
-    return msgspec.json.Decoder(
-        msgspec.defstruct(f"{kind.kind}List", [("items", items | None, None)])
-    )
+class Decoder:
+    """Of a kind's records; made once, since making it costs as much as a page."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        items: Any = list[kind.record]  # type: ignore[name-defined] # a type made at run time
+        listed: Any = msgspec.defstruct(f"{kind.kind}List", [("items", items | None, None)])
+        self._list: msgspec.json.Decoder[Any] = msgspec.json.Decoder(listed)
+        self._one = msgspec.json.Decoder(kind.record)
+
+    def records(self, body: bytes) -> list[Any]:
+        """The objects of a list."""
+        try:
+            return self._list.decode(body).items or []
+        except UNREADABLE as error:
+            raise unreadable(f"the list of {self._kind.resource}", error) from None
+
+    def event(self, line: bytes) -> WatchEvent:
+        """One line of a watch; raises what an ERROR in it says."""
+        kind, what = self._kind, f"the watch of {self._kind.resource}"
+        read = decoded(line, _Line, what)
+        if read.type == "ERROR":
+            code = decoded(read.object, Status, what).code
+            raise refusal(code, bytes(read.object), "watch", kind, None, None)
+        named = decoded(read.object, _Named, what)
+        meta = named.metadata
+        expect_event(kind, named.kind, meta.resource_version)
+        if read.type == "BOOKMARK":
+            return WatchEvent(read.type, meta.resource_version)
+        if not meta.name:
+            raise unreadable(what, ValueError("an object has no name"))
+        try:
+            return WatchEvent(read.type, meta.resource_version, self._one.decode(read.object))
+        except UNREADABLE as error:
+            raise unreadable(what, error) from None
 
 
-def records_of(body: bytes, kind: Kind, decoder: msgspec.json.Decoder[Any]) -> list[Any]:
-    """The objects of a list as records."""
-    try:
-        return decoder.decode(body).items or []
-    except UNREADABLE as error:
-        raise _unreadable(f"the list of {kind.resource}", error) from None
-
-
-def event_of(line: bytes, kind: Kind) -> WatchEvent:
-    """One line of a watch; raises what an ERROR in it says."""
+def expect_event(kind: Kind, found: str, version: str) -> None:
+    """Raises Unavailable for an object of another kind, or one without a version."""
     what = f"the watch of {kind.resource}"
-    read = decoded(line, _Line, what)
-    if read.type == "ERROR":
-        code = decoded(read.object, Status, what).code
-        raise refusal(code, bytes(read.object), "watch", kind, None, None)
-    meta = decoded(read.object, _Named, what).metadata
-    if not meta.resource_version or not (meta.name or read.type == "BOOKMARK"):
-        raise Unavailable(f"{what} cannot be read: an object has no name or no resourceVersion")
-    return WatchEvent(read.type, object_of(bytes(read.object), what))
+    if found not in {"", kind.kind, PARTIAL}:
+        raise unreadable(what, ValueError(f"there is a {found[:80]} in it"))
+    if not version:
+        raise unreadable(what, ValueError("an object has no resourceVersion"))
 
 
 class Lines:
@@ -134,7 +154,8 @@ def _expect_short(size: int) -> None:
         raise TooLarge(f"a line of the watch has more than {LINE_BYTES} bytes")
 
 
-def _unreadable(what: str, error: Exception) -> Unavailable:
+def unreadable(what: str, error: Exception) -> Unavailable:
+    """The error for what is not as the API has it."""
     return Unavailable(
         f"{what} cannot be read: {error}",
         hint="look whether the server is a Kubernetes API, and what stands before it",

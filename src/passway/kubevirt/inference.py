@@ -91,7 +91,7 @@ def _claim(name: str, namespace: str) -> Ref:
 
 
 def _labelled(field: str, claim: Ref, snapshot: Snapshot) -> Named | _Cannot | _Unread:
-    if not snapshot.read(kinds.VOLUME_CLAIMS).known:
+    if not snapshot.read(kinds.VOLUME_CLAIMS, claim.namespace).known:
         return _Unread(f'the PersistentVolumeClaim "{claim}"')
     claims = snapshot.all(kinds.VOLUME_CLAIMS, records.PersistentVolumeClaim)
     found = claims.get((claim.namespace or "", claim.name))

@@ -109,7 +109,7 @@ def find(field: str, wanted: Named, namespace: str, snapshot: Snapshot) -> Match
         return _malformed(field, "", problem)
     space = namespace if kind.namespaced else ""
     ref = Ref(kind.kind, wanted.name, space or None)
-    if not snapshot.read(kind).known:
+    if not snapshot.read(kind, space or None).known:
         return Obstacle("KindUnread", Severity.UNKNOWN, field, {"what": _WHAT[field]}, kind)
     known = snapshot.all(kind, records.Instancetype)
     found = known.get((space, wanted.name))

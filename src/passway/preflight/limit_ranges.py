@@ -44,7 +44,7 @@ def judge(question: Question) -> Iterator[Issue]:
     A source that leaves them out has none, as far as anyone can tell; one that may not list them
     is unknown.
     """
-    if question.snapshot.read(kinds.LIMIT_RANGES) is Read.FORBIDDEN:
+    if question.read(kinds.LIMIT_RANGES) is Read.FORBIDDEN:
         yield from question.unread(STAGE, kinds.LIMIT_RANGES, "the limit ranges of the namespace")
     containers = _containers(question)
     for name, item in named_limit_items(question.snapshot, question.spec.namespace):

@@ -59,10 +59,16 @@ def judge(question: Question) -> Iterator[Issue]:
                 network=interface.name,
             )
         return
-    yield from question.unread(STAGE, kinds.ATTACHMENTS, "the network attachments")
-    if question.snapshot.read(kinds.ATTACHMENTS).known:
-        for interface in interfaces:
+    own, snapshot = question.spec.namespace, question.snapshot
+    spaces = sorted({attachment_key(item.attachment or "", own)[0] for item in interfaces})
+    unread = [space for space in spaces if not snapshot.read(kinds.ATTACHMENTS, space).known]
+    for space in unread[:1]:
+        what = "the network attachments"
+        yield from question.unread(STAGE, kinds.ATTACHMENTS, what, space)
+    for interface in interfaces:
+        if attachment_key(interface.attachment or "", own)[0] not in unread:
             yield from _judge(question, interface)
+    if not unread:
         yield from _injector(question, interfaces)
 
 

@@ -128,7 +128,8 @@ class _Expansion:
             params = dict(found.params)
             if found.unread:
                 read = self._snapshot.read(found.unread)
-                params |= {"kind": found.unread.plural, "state": state(read)}
+                words = state(read, self._snapshot.within.get(found.unread.plural, ()))
+                params |= {"kind": found.unread.plural, "state": words}
             self._note(found.reason, found.severity, found.path, **params)
             return None
         return found

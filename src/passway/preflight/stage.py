@@ -5,10 +5,11 @@ the snapshot, and nothing else. The helpers here build issues with the manifest'
 *unknown* for kinds that were not read.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from passway.cluster import kinds
 from passway.cluster.amounts import HUGEPAGES
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
@@ -84,16 +85,26 @@ class Question:
         paths = {"cpu": "domain.cpu", "memory": "domain.memory"}
         return self.spec.vmi_field(paths[resource]) if resource in paths else ""
 
-    def unread(self, stage: Stage, kind: Kind, what: str) -> Iterator[Issue]:
-        """An unknown issue if the kind was not read; `what` is what depends on it."""
-        read = self.snapshot.read(kind)
+    def read(self, kind: Kind) -> Read:
+        """What is known of a kind, as far as this machine needs it."""
+        own = self.spec.namespace if kind in kinds.OF_A_MACHINE else None
+        return self.snapshot.read(kind, own)
+
+    def unread(
+        self, stage: Stage, kind: Kind, what: str, namespace: str | None = None
+    ) -> Iterator[Issue]:
+        """An unknown issue if the kind was not read; `what` is what depends on it.
+
+        `namespace`: where the objects are that matter, if not where the machine is.
+        """
+        read = self.snapshot.read(kind, namespace) if namespace else self.read(kind)
         if not read.known:
             yield self.issue(
                 stage,
                 Severity.UNKNOWN,
                 "KindUnread",
                 kind=kind.plural,
-                state=state(read),
+                state=state(read, self.snapshot.within.get(kind.plural, ())),
                 what=what,
             )
 
@@ -101,8 +112,10 @@ class Question:
 Judge: TypeAlias = Callable[[Question], Iterator[Issue]]
 
 
-def state(read: Read) -> str:
-    """The words for a kind that was not read."""
+def state(read: Read, within: Collection[str] = ()) -> str:
+    """The words for a kind that was not read, or only in some namespaces."""
+    if within:
+        return f"may not be listed in all namespaces (only in {', '.join(sorted(within))})"
     return "may not be listed" if read is Read.FORBIDDEN else "were not read"
 
 

@@ -68,7 +68,7 @@ def volumes_of(question: Question) -> Volumes:
 
 def _claimed(question: Question, volume: Volume) -> Claimed:
     snapshot = question.snapshot
-    if not snapshot.read(kinds.VOLUME_CLAIMS).known:
+    if not question.read(kinds.VOLUME_CLAIMS).known:
         return Claimed(volume, "unread")
     claims = snapshot.all(kinds.VOLUME_CLAIMS, records.PersistentVolumeClaim)
     claim = claims.get((question.spec.namespace, volume.claim_name or ""))

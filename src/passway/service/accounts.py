@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal, assert_never
 
-from passway.cluster.snapshot import Read
+from passway.cluster.snapshot import Read, Snapshot
 from passway.model.verdict import Issue, Verdict
 from passway.plan.what_if import AddNode, After, Allow, Drain, Fact, Stop, Supposed
 from passway.preflight.explain import Explanation
@@ -14,7 +14,9 @@ from passway.service import documents as d
 from passway.service import report
 
 
-def explanation(found: Explanation, unread: Mapping[str, Read]) -> d.ExplanationDocument:
+def explanation(
+    found: Explanation, unread: Mapping[str, Read], snapshot: Snapshot
+) -> d.ExplanationDocument:
     standing = found.standing
     return d.ExplanationDocument(
         machine=report.machine_ref(found.verdict.subject),
@@ -28,7 +30,7 @@ def explanation(found: Explanation, unread: Mapping[str, Read]) -> d.Explanation
         issues=_placeless(found.issues),
         also=_placeless(found.also),
         stages=report.stages(found.stages),
-        verdict=report.verdict(without_places(found.verdict)),
+        verdict=report.verdict(without_places(found.verdict), snapshot),
         unread={plural: read.value for plural, read in sorted(unread.items())},
     )
 
@@ -58,16 +60,17 @@ def _words(said: Words) -> d.WordsDocument:
 
 
 def what_if(
-    after: After, asked: Iterable[tuple[Verdict, Verdict]], found: Moves
+    after: After, asked: Iterable[tuple[Verdict, Verdict]], found: Moves, snapshot: Snapshot
 ) -> d.WhatIfDocument:
+    """`snapshot` is the cluster as it is."""
     return d.WhatIfDocument(
         changes=tuple(map(_supposition, after.supposed)),
-        asked=tuple(_comparison(*pair) for pair in asked),
+        asked=tuple(_comparison(*pair, snapshot, after.snapshot) for pair in asked),
         moved=tuple(
             d.MoveDocument(
                 machine=report.machine_ref(item.verdict.subject),
                 node=item.node,
-                verdict=report.verdict(without_places(item.verdict)),
+                verdict=report.verdict(without_places(item.verdict), after.snapshot),
             )
             for item in found.items
         ),
@@ -100,13 +103,15 @@ def _fact(fact: Fact) -> tuple[Literal["drain", "stop", "permit", "add-node"], s
             assert_never(fact)
 
 
-def _comparison(before: Verdict, after: Verdict) -> d.ComparisonDocument:
+def _comparison(
+    before: Verdict, after: Verdict, now: Snapshot, then: Snapshot
+) -> d.ComparisonDocument:
     had = {_told(item) for item in before.issues}
     has = {_told(item) for item in after.issues}
     return d.ComparisonDocument(
         machine=report.machine_ref(after.subject),
-        before=report.verdict(before),
-        after=report.verdict(after),
+        before=report.verdict(before, now),
+        after=report.verdict(after, then),
         resolved=report.issues(item for item in before.issues if _told(item) not in has),
         added=report.issues(item for item in after.issues if _told(item) not in had),
     )

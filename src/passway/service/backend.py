@@ -146,10 +146,11 @@ class SnapshotBackend(Reading):
         return self._planned(change, dry_run=dry_run)
 
     async def create(self, machine: dict[str, Any], *, dry_run: bool = False) -> d.MachineCreated:
-        verdict = self.admitted(machine)
+        snapshot = self.snapshot
+        verdict = self.admitted(machine, snapshot)
         if not dry_run:
             self._refuse()
-        return created(verdict, None, dry_run=True)
+        return created(verdict, snapshot, None, dry_run=True)
 
     def _planned(self, change: Change, *, dry_run: bool) -> d.PermitChange:
         if change.changed and not dry_run:
@@ -163,7 +164,9 @@ class SnapshotBackend(Reading):
         )
 
 
-def created(verdict: Verdict, uid: str | None, *, dry_run: bool) -> d.MachineCreated:
+def created(
+    verdict: Verdict, snapshot: Snapshot, uid: str | None, *, dry_run: bool
+) -> d.MachineCreated:
     """The answer to a create, with everything that did not refuse it."""
     return d.MachineCreated(
         name=verdict.subject.name,
@@ -171,7 +174,7 @@ def created(verdict: Verdict, uid: str | None, *, dry_run: bool) -> d.MachineCre
         uid=uid,
         dry_run=dry_run,
         issues=report.issues(verdict.issues),
-        verdict=report.verdict(verdict),
+        verdict=report.verdict(verdict, snapshot),
     )
 
 

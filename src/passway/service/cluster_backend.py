@@ -84,7 +84,8 @@ class ClusterBackend(Reading):
         meta = machine["metadata"]
         target = ref(kinds.MACHINES, (meta["namespace"], meta["name"]))
         try:
-            verdict = self.admitted(machine)
+            snapshot = self.snapshot
+            verdict = self.admitted(machine, snapshot)
             made = await self._cluster.create(kinds.MACHINES, machine, dry_run=dry_run)
         except PasswayError as error:
             self._record("create", f"VirtualMachine {target}", None, machine, error.code)
@@ -92,7 +93,7 @@ class ClusterBackend(Reading):
         if not dry_run:
             self._mirror.apply(made)
             self._record("create", f"VirtualMachine {target}", None, machine, "done")
-        return created(verdict, made["metadata"].get("uid"), dry_run=dry_run)
+        return created(verdict, snapshot, made["metadata"].get("uid"), dry_run=dry_run)
 
     async def _apply(
         self, action: str, change: Change, *, dry_run: bool, confirm: bool, force: bool = False

@@ -104,6 +104,21 @@ class TrialDocument(Document, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+class KindRead(Document, frozen=True, kw_only=True):
+    """What was known of a kind when the verdict was made.
+
+    `age_seconds`: since the API server last said that it is so, by a list, an event or a bookmark;
+    null where the source is no API server. `namespaces`: those that could be listed of a kind that
+    may not be listed in all of them.
+    """
+
+    kind: str
+    read: Literal["read", "empty", "unread", "forbidden"]
+    resource_version: str | None = None
+    age_seconds: int | None = None
+    namespaces: tuple[str, ...] = ()
+
+
 class VerdictDocument(Document, frozen=True, kw_only=True):
     """Would this machine get running now, with all its devices?
 
@@ -121,6 +136,7 @@ class VerdictDocument(Document, frozen=True, kw_only=True):
     nodes: tuple[NodeVerdict, ...]
     node_groups: tuple[NodeGroupDocument, ...]
     server: tuple[TrialDocument, ...] = ()
+    read: tuple[KindRead, ...] = ()
 
 
 class VerdictList(Document, frozen=True, kw_only=True):
@@ -275,10 +291,13 @@ class MachineDocument(Document, frozen=True, kw_only=True):
 
 
 class MachineList(Document, frozen=True, kw_only=True):
+    """`unread`: kinds that it depends on and that were not read, with why."""
+
     api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
     kind: Literal["MachineList"] = "MachineList"
     at: str | None = None
     items: tuple[MachineDocument, ...]
+    unread: dict[str, str] = {}
 
 
 class DriftReport(Document, frozen=True, kw_only=True):

@@ -25,6 +25,11 @@ def machines(snapshot: Snapshot, namespace: str | None = None) -> MachineList:
             for key in keys
             if namespace is None or key[0] == namespace
         ),
+        unread={
+            kind.plural: snapshot.read(kind, namespace).value
+            for kind in (kinds.INSTANCES, kinds.MACHINES, kinds.PODS)
+            if not snapshot.read(kind, namespace).known
+        },
     )
 
 

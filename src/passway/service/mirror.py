@@ -10,7 +10,7 @@ started it feeds the state. It writes nothing to the cluster.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Final
@@ -19,12 +19,14 @@ from passway.cluster import kinds
 from passway.cluster.dump import decode_object
 from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
-from passway.cluster.state import ClusterState
-from passway.model.errors import Forbidden, NotFound, NotSynced, PasswayError
+from passway.cluster.state import ClusterState, Listing
+from passway.model.errors import Forbidden, NotFound, NotSynced, PasswayError, Unavailable
 from passway.service.backoff import Backoff
 from passway.service.ports import Cluster, Expired, OtherVersion, WatchEvent
 
 RELIST_S: Final = 30.0
+REFUSALS: Final = 4
+"""How often what was allowed before is asked for again after a refusal."""
 LISTS: Final = 3
 """How often a list that expires is begun anew before that counts as a fault."""
 _log = logging.getLogger("passway.mirror")
@@ -33,31 +35,38 @@ _log = logging.getLogger("passway.mirror")
 class Mirror:
     """`async with Mirror(cluster) as mirror:` until its end; `snapshot()` from any use case.
 
-    `relist_s`: after how long a kind that could not be listed is tried again. `now` gives the time
-    (RFC 3339, UTC) that ages are judged at; without it, it is the newest time in the objects.
+    `read`: the kinds to read; the others stay unread. `namespaces`: where a kind may not be listed
+    in all of them, it is listed in these, as far as that is allowed. `relist_s`: after how long a
+    kind that could not be listed is tried again. `now` gives the time (RFC 3339, UTC) that ages are
+    judged at; without it, it is the newest time in the objects.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         *,
+        read: Iterable[Kind] = kinds.ALL,
+        namespaces: Iterable[str] = (),
         relist_s: float = RELIST_S,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         now: Callable[[], str] | None = None,
     ) -> None:
         self._cluster = cluster
+        self._kinds = tuple(read)
+        self._namespaces = tuple(namespaces)
         self._state = ClusterState()
         self._relist_s = relist_s
         self._sleep = sleep
         self._now = now
         self._listed: set[str] = set()
+        self._refused: dict[str, int] = {}
         self._ready = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "Mirror":
         self._tasks = [
             asyncio.create_task(self._follow(kind), name=f"mirror {kind.plural}")
-            for kind in kinds.ALL
+            for kind in self._kinds
         ]
         return self
 
@@ -72,35 +81,38 @@ class Mirror:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def ready(self, timeout_s: float = 60.0) -> None:
-        """Waits until every kind was listed once; raises NotSynced."""
+        """Waits until each of its kinds was listed once; raises NotSynced."""
         try:
             await asyncio.wait_for(self._ready.wait(), timeout_s)
         except TimeoutError:
             raise self._unsynced() from None
 
     async def read(self) -> None:
-        """Every kind once, all at a time, and no watch; raises what stands in the way of all."""
+        """Each of its kinds once, and no watch; raises what stands in the way of all."""
         try:
             async with asyncio.TaskGroup() as group:
-                for kind in kinds.ALL:
+                for kind in self._kinds:
                     group.create_task(self._read(kind), name=f"read {kind.plural}")
         except ExceptionGroup as failed:  # one cause is enough, and mostly they are all the same
             raise failed.exceptions[0] from None
 
     def snapshot(self) -> Snapshot:
-        """The cluster as of now; raises NotSynced until every kind was listed once."""
+        """The cluster as of now; raises NotSynced until each of its kinds was listed once."""
         if not self._ready.is_set():
             raise self._unsynced()
         return self._state.snapshot(self._now() if self._now else self._state.newest)
 
     def apply(self, obj: dict[str, Any]) -> None:
-        """An object that a write of ours returned, ahead of its watch event."""
+        """An object that a write of ours returned, ahead of its watch event.
+
+        One alone does not make its kind known.
+        """
         decoded = decode_object(obj)
-        if decoded is not None:
+        if decoded is not None and self._state.is_read(decoded[0]):
             self._state.apply(*decoded)
 
     def _unsynced(self) -> NotSynced:
-        waiting = sorted(kind.plural for kind in kinds.ALL if kind.plural not in self._listed)
+        waiting = sorted(kind.plural for kind in self._kinds if kind.plural not in self._listed)
         return NotSynced(
             f"not read yet: {', '.join(waiting[:5])}", hint="try again in a few seconds"
         )
@@ -121,6 +133,8 @@ class Mirror:
         except Expired as error:
             _log.info("%s will be listed again: %s", kind.plural, error)
         except Forbidden as error:
+            if self._bears(kind):
+                return None
             _log.warning("%s may be listed, but not watched: %s", kind.plural, error)
             return self._relist_s
         except PasswayError as error:
@@ -134,8 +148,10 @@ class Mirror:
         try:
             return await self._list(kind)
         except Forbidden as error:
+            if self._bears(kind):
+                raise Unavailable(str(error)) from error
             _log.warning("%s may not be read: %s", kind.plural, error)
-            self._lost(kind, Read.FORBIDDEN)
+            await self._read_within(kind)
         except OtherVersion as error:
             _log.warning("%s are not read: %s", kind.plural, error)
             self._lost(kind, Read.UNREAD)
@@ -152,39 +168,69 @@ class Mirror:
 
     async def _listed_once(self, kind: Kind) -> str:
         """Nothing of a list is seen before it is complete."""
-        listing, version = self._state.listing(kind), ""
-        async with aclosing(self._cluster.pages(kind)) as pages:
-            async for page in pages:
-                listing.add(page.records)
-                version = page.version
+        listing = self._state.listing(kind)
+        version = await self._gather(kind, None, listing)
         listing.done(version)
         self._mark(kind, Read.READ)
         return version
 
+    async def _gather(self, kind: Kind, namespace: str | None, listing: Listing) -> str:
+        version = ""
+        async with aclosing(self._cluster.pages(kind, namespace)) as pages:
+            async for page in pages:
+                listing.add(page.records)
+                version = page.version
+        return version
+
+    async def _read_within(self, kind: Kind) -> None:
+        """What may not be listed in all namespaces may be in some: of those it is known then."""
+        listing, within = self._state.listing(kind), set()
+        if kind in kinds.OF_A_MACHINE or kind is kinds.PODS:
+            for namespace in self._namespaces:
+                with suppress(Forbidden, NotFound):
+                    await self._gather(kind, namespace, listing)
+                    within.add(namespace)
+        listing.done()
+        self._mark(kind, Read.FORBIDDEN, frozenset(within))
+
     async def _watch(self, kind: Kind, version: str) -> None:
         async with aclosing(self._cluster.watch(kind, version)) as events:
             async for event in events:
+                self._refused.pop(kind.plural, None)
                 self._take(kind, event)
 
     def _take(self, kind: Kind, event: WatchEvent) -> None:
-        if event.type == "BOOKMARK":  # names no object
-            return
-        obj = event.object
-        if kinds.kind_of(str(obj.get("apiVersion")), str(obj.get("kind"))) != kind:
-            return  # not what was asked for
-        if event.type == "DELETED":
-            meta = obj["metadata"]
-            self._state.delete(kind, meta.get("namespace"), meta["name"])
+        if event.record is None:  # a bookmark
+            self._state.mark(kind, Read.READ, event.version)
+        elif event.type == "DELETED":
+            self._state.remove(kind, event.record)
         else:
-            self.apply(obj)
+            self._state.apply(kind, event.record)
+        self._confirm(kind)
+
+    def _bears(self, kind: Kind) -> bool:
+        """Whether a refusal may pass: a server that has just started does not know all rights yet.
+
+        So what was allowed before is asked for a few times more before it counts as taken away.
+        """
+        if not self._state.is_read(kind):
+            return False
+        self._refused[kind.plural] = self._refused.get(kind.plural, 0) + 1
+        return self._refused[kind.plural] <= REFUSALS
+
+    def _confirm(self, kind: Kind) -> None:
+        """A list, an event or a bookmark: as of now this is what there is."""
+        if self._now is not None:
+            self._state.confirm(kind, self._now())
 
     def _lost(self, kind: Kind, read: Read) -> None:
         """What was read of the kind before is not true any more, or not for our eyes."""
         self._state.replace(kind, ())
         self._mark(kind, read)
 
-    def _mark(self, kind: Kind, read: Read) -> None:
-        self._state.mark(kind, read)
+    def _mark(self, kind: Kind, read: Read, within: frozenset[str] = frozenset()) -> None:
+        self._state.mark(kind, read, within=within)
+        self._confirm(kind)
         self._listed.add(kind.plural)
-        if len(self._listed) == len(kinds.ALL):
+        if len(self._listed) == len(self._kinds):
             self._ready.set()

@@ -26,10 +26,14 @@ Change: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One change; a BOOKMARK's object carries only its kind and resourceVersion."""
+    """One change of an object to what its record says; a BOOKMARK has none.
+
+    `version` is the resourceVersion to watch from after it.
+    """
 
     type: Change
-    object: Object
+    version: str
+    record: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +105,8 @@ class Cluster(Protocol):
         """
         ...
 
-    def pages(self, kind: Kind) -> AsyncGenerator[Page, None]:
-        """The same of all namespaces, as the kind's records, page by page, in any order.
+    def pages(self, kind: Kind, namespace: str | None = None) -> AsyncGenerator[Page, None]:
+        """The same, as the kind's records, page by page, in any order.
 
         `Expired` when the rest of the list is not to be had: what came before is not a list. A kind
         that the API does not serve is `NotFound`; `OtherVersion` if only not in this version.

@@ -111,7 +111,9 @@ class Reading(ABC):
             return self._judged(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
 
         judged = await _off_loop(text, judge)
-        found = tuple(report.verdict(self._shown(verdict), shown) for _, verdict in judged)
+        found = tuple(
+            report.verdict(self._shown(verdict), snapshot, shown) for _, verdict in judged
+        )
         if not server_dry_run:
             return found
         told = [await self.trials(*item) for item in judged]
@@ -133,7 +135,7 @@ class Reading(ABC):
         def walk() -> Explanation:
             return self._explained(explain(stored_machine(traces.document), traces, snapshot))
 
-        return accounts.explanation(await asyncio.to_thread(walk), traces.unread)
+        return accounts.explanation(await asyncio.to_thread(walk), traces.unread, snapshot)
 
     async def what_if(
         self,
@@ -162,7 +164,7 @@ class Reading(ABC):
                 ]
                 asked = list(zip(*pair, strict=True))
             lost = {key: specs[key] for key in after.moved if key in specs}
-            return accounts.what_if(after, asked, moves(lost, after.snapshot))
+            return accounts.what_if(after, asked, moves(lost, after.snapshot), snapshot)
 
         return await asyncio.to_thread(judge)
 
@@ -175,7 +177,7 @@ class Reading(ABC):
             spec = one_machine(text, file, namespace)
             self.admit(spec.namespace)
             found = fit(spec, snapshot)
-            return report.fit(replace(found, verdict=self._shown(found.verdict)))
+            return report.fit(replace(found, verdict=self._shown(found.verdict)), snapshot)
 
         return await _off_loop(text, count)
 
@@ -259,9 +261,10 @@ class Reading(ABC):
             also=tuple(redact_issue(issue, may_see) for issue in found.also),
         )
 
-    def admitted(self, machine: dict[str, Any]) -> Verdict:
+    def admitted(self, machine: dict[str, Any], snapshot: Snapshot) -> Verdict:
         """The verdict of a machine that may be created; raises PreflightFailed for a no."""
-        verdict = self.verdicts(msgspec.json.encode(machine), "request", "default")[0]
+        text = msgspec.json.encode(machine)
+        verdict = self.verdicts(text, "request", "default", snapshot=snapshot)[0]
         if verdict.fits is Fits.NO:
             words = [report.issue(item) for item in verdict.issues]
             errors = [item.message for item in words if item.severity == "error"]

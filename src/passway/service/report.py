@@ -5,11 +5,13 @@ the same bytes. Positions, words and remedies come from the issue and the regist
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final, Literal
 
 from passway.cluster import kinds
 from passway.cluster.amounts import HUGEPAGES, KUBEVIRT_DEVICES, as_quantity, is_device
 from passway.cluster.fold import NodeInfo
+from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.gates import gates_of
 from passway.kubevirt.node_rules import CPU_MANAGER, SCHEDULABLE
@@ -68,7 +70,31 @@ def issues(found: Iterable[Issue], shown: int = SHOWN) -> tuple[d.IssueDocument,
     return tuple(issue(item, shown) for item in found)
 
 
-def verdict(found: Verdict, shown: int = SHOWN) -> d.VerdictDocument:
+def age_s(snapshot: Snapshot, kind: Kind) -> int | None:
+    """Seconds since the source last said that this is so; None where no moment is known."""
+    confirmed = snapshot.confirmed.get(kind.plural)
+    if confirmed is None or snapshot.at is None:
+        return None
+    passed = datetime.fromisoformat(snapshot.at) - datetime.fromisoformat(confirmed)
+    return max(round(passed.total_seconds()), 0)
+
+
+def read(snapshot: Snapshot) -> tuple[d.KindRead, ...]:
+    """What was read of each kind, by its plural."""
+    return tuple(
+        d.KindRead(
+            kind=kind.plural,
+            read=snapshot.read(kind).value,
+            resource_version=snapshot.versions.get(kind.plural),
+            age_seconds=age_s(snapshot, kind),
+            namespaces=tuple(sorted(snapshot.within.get(kind.plural, ()))),
+        )
+        for kind in sorted(kinds.ALL, key=lambda kind: kind.plural)
+    )
+
+
+def verdict(found: Verdict, snapshot: Snapshot, shown: int = SHOWN) -> d.VerdictDocument:
+    """`snapshot` is the one that the verdict was made of."""
     return d.VerdictDocument(
         machine=machine_ref(found.subject),
         fits=found.fits.value,
@@ -83,10 +109,11 @@ def verdict(found: Verdict, shown: int = SHOWN) -> d.VerdictDocument:
         node_groups=tuple(
             d.NodeGroupDocument(count=group.count, fails=group.fails) for group in found.groups
         ),
+        read=read(snapshot),
     )
 
 
-def fit(found: Fit) -> d.FitDocument:
+def fit(found: Fit, snapshot: Snapshot) -> d.FitDocument:
     return d.FitDocument(
         machine=machine_ref(found.verdict.subject),
         places=found.places,
@@ -98,7 +125,7 @@ def fit(found: Fit) -> d.FitDocument:
             for node in found.verdict.nodes
             if node.places
         ),
-        verdict=verdict(found.verdict),
+        verdict=verdict(found.verdict, snapshot),
     )
 
 

@@ -153,10 +153,10 @@ async def test_a_success_that_is_no_object(body):
 )
 async def test_a_list_that_is_none(listed):
     async with talking(said(listed), said(listed)) as (_, cluster, _):
-        with pytest.raises(Unavailable, match="the list of nodes cannot be read"):
-            await cluster.list(kinds.NODES)
-        with pytest.raises(Unavailable, match="the list of nodes cannot be read"):
-            [one async for one in cluster.pages(kinds.NODES)]
+        with pytest.raises(Unavailable, match="the list of resourcequotas cannot be read"):
+            await cluster.list(kinds.QUOTAS)
+        with pytest.raises(Unavailable, match="the list of resourcequotas cannot be read"):
+            [one async for one in cluster.pages(kinds.QUOTAS)]
 
 
 async def test_an_empty_list_may_have_no_items_at_all():
@@ -164,7 +164,7 @@ async def test_an_empty_list_may_have_no_items_at_all():
     async with talking(*[said(empty)] * 3) as (_, cluster, _):
         assert await cluster.list(CONFIG) == ([], "5")
         for _ in range(2):
-            [only] = [one async for one in cluster.pages(kinds.NODES)]
+            [only] = [one async for one in cluster.pages(kinds.QUOTAS)]
             assert (list(only.records), only.version) == ([], "5")
 
 
@@ -224,15 +224,15 @@ async def test_a_list_that_always_expires_is_given_up():
 
 async def test_whoever_takes_pages_is_told_that_they_are_no_list():
     async with talking(page("old", more="t"), GONE) as (_, cluster, _):
-        pages = cluster.pages(kinds.NODES)
-        assert [node.metadata.name for node in (await anext(pages)).records] == ["old"]
+        pages = cluster.pages(kinds.QUOTAS)
+        assert [quota.metadata.name for quota in (await anext(pages)).records] == ["old"]
         with pytest.raises(Expired):
             await anext(pages)
 
 
 async def test_a_watch_from_pages_of_several_moments_misses_nothing():
     async with talking(page("a", version="5", more="t"), page("b", version="9")) as (_, cluster, _):
-        assert [one.version async for one in cluster.pages(kinds.NODES)] == ["5", "5"]
+        assert [one.version async for one in cluster.pages(kinds.QUOTAS)] == ["5", "5"]
 
 
 async def test_the_same_page_again_and_again_is_no_list():
@@ -370,5 +370,5 @@ async def test_what_cannot_be_found_out_is_not_absent(answers, expected):
 async def test_the_core_group_is_always_there():
     async with talking(NOT_HERE) as (server, cluster, _):
         with pytest.raises(Unavailable, match="no Kubernetes API"):
-            [one async for one in cluster.pages(kinds.NODES)]
+            [one async for one in cluster.pages(kinds.QUOTAS)]
     assert len(server.asked) == 1

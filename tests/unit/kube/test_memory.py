@@ -76,7 +76,8 @@ async def test_objects_are_loaded_as_they_are_and_replace_others():
     assert second["metadata"]["uid"] == first["metadata"]["uid"]
     async with aclosing(cluster.watch(NODE, version)) as events:
         event = await anext(events)
-    assert (event.type, event.object) == ("MODIFIED", second)
+    assert (event.type, event.version) == ("MODIFIED", second["metadata"]["resourceVersion"])
+    assert event.record.metadata.uid == second["metadata"]["uid"]
 
 
 @pytest.mark.parametrize(
@@ -240,12 +241,12 @@ async def test_a_version_older_than_the_history_has_expired():
     cluster = MemoryCluster([node()], history=2)
     _, version = await cluster.list(NODE)
     for number in range(3):
-        await cluster.patch(NODE, "n1", None, {"status": {"number": number}})
+        await cluster.patch(NODE, "n1", None, {"metadata": {"labels": {"n": str(number)}}})
     with pytest.raises(Expired) as expired:
         await anext(cluster.watch(NODE, version))
     assert (expired.value.kind.status, expired.value.kind.exit_code) == (410, 7)
     async with aclosing(cluster.watch(NODE, str(int(version) + 1))) as events:
-        assert (await anext(events)).object["status"] == {"number": 1}
+        assert (await anext(events)).record.metadata.labels == {"n": "1"}
 
 
 async def test_a_busy_kind_does_not_push_out_the_history_of_another():
@@ -263,10 +264,10 @@ async def test_a_watcher_that_is_too_slow_expires_instead_of_growing():
     _, version = await cluster.list(NODE)
     async with aclosing(cluster.watch(NODE, version)) as events:
         for number in range(2):
-            await cluster.patch(NODE, "n1", None, {"status": {"number": number}})
-        assert (await anext(events)).object["status"] == {"number": 0}
+            await cluster.patch(NODE, "n1", None, {"metadata": {"labels": {"n": str(number)}}})
+        assert (await anext(events)).record.metadata.labels == {"n": "0"}
         for number in range(10):
-            await cluster.patch(NODE, "n1", None, {"status": {"number": number}})
+            await cluster.patch(NODE, "n1", None, {"metadata": {"labels": {"n": str(number)}}})
         with pytest.raises(Expired):
             await anext(events)
 
@@ -291,14 +292,17 @@ async def test_many_watchers_get_every_event_and_cancelling_them_leaves_nothing(
     async def follow(into):
         async with aclosing(cluster.watch(NODE, version)) as events:
             async for event in events:
-                into.append(event.object["status"]["number"])
+                into.append(int(event.record.metadata.labels["n"]))
 
     tasks = [asyncio.create_task(follow(into)) for into in seen]
     await asyncio.sleep(0.01)
     for number in range(50):
-        await cluster.patch(NODE, "n1", None, {"status": {"number": number}})
+        await cluster.patch(NODE, "n1", None, {"metadata": {"labels": {"n": str(number)}}})
     tasks[0].cancel()
-    cluster.load([node(status={"number": 50}), node(status={"number": 51})])
+    for number in (50, 51):
+        last = node()
+        last["metadata"]["labels"] = {"n": str(number)}
+        cluster.load([last])
     await asyncio.sleep(0.01)
     assert seen[1:] == [list(range(52))] * 4
     for task in tasks:

@@ -37,7 +37,7 @@ async def take(cluster, count, version="1"):
     found = []
     async with asyncio.timeout(10), aclosing(cluster.watch(kinds.NODES, version)) as events:
         while len(found) < count:
-            found.append(int((await anext(events)).object["metadata"]["resourceVersion"]))
+            found.append(int((await anext(events)).version))
     return found
 
 
@@ -230,7 +230,7 @@ async def test_a_line_over_the_limit(monkeypatch):
     for answer in (stream(added(2), long), stream(added(2) + long[:250], hang=True)):
         async with talking(answer) as (_, cluster, _):
             events = cluster.watch(kinds.NODES, "1")
-            assert (await anext(events)).object["metadata"]["resourceVersion"] == "2"
+            assert (await anext(events)).version == "2"
             with pytest.raises(TooLarge, match="more than 200 bytes"):
                 await anext(events)
 

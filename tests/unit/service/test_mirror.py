@@ -6,10 +6,11 @@ from contextlib import aclosing
 from random import Random
 
 import pytest
-from tests.builders import GPU, namespace, node, pod
+from tests.builders import GPU, kubevirt, namespace, node, pod, quota
 from tests.faulty import Sleeps, plain, status, talking, until
 
 from passway.cluster import kinds
+from passway.cluster.records import ResourceQuota
 from passway.cluster.snapshot import Read
 from passway.kube.memory import MemoryCluster, Rule
 from passway.model.errors import (
@@ -26,6 +27,7 @@ from passway.service import mirror as module
 from passway.service.backoff import FIRST_S, LONGEST_S
 from passway.service.mirror import Mirror
 from passway.service.ports import Expired, OtherVersion, Page, WatchEvent
+from passway.service.report import age_s
 
 OBJECTS = (namespace("default"), *(node(f"n{number}", {GPU: 2}) for number in range(5)))
 
@@ -42,14 +44,14 @@ class Scripted(MemoryCluster):
         self.fault = lambda place: None
         self.lists = self.watches = 0
 
-    async def pages(self, kind):
+    async def pages(self, kind, namespace=None):
         if kind != kinds.NODES:
-            async for page in super().pages(kind):
+            async for page in super().pages(kind, namespace):
                 yield page
             return
         self.lists += 1
         self.fault("list")
-        async for page in super().pages(kind):
+        async for page in super().pages(kind, namespace):
             for number, record in enumerate(page.records):
                 await asyncio.sleep(0)
                 self.fault(f"page {number}")
@@ -205,7 +207,8 @@ async def test_the_pause_grows_while_a_fault_lasts(place, error):
 
 @pytest.mark.parametrize("place", ["list", "watch"])
 async def test_what_is_forbidden_is_tried_now_and_then(place, caplog):
-    cluster, sleeps = Scripted(), Gate(3)
+    borne = module.REFUSALS if place == "watch" else 0  # what was never allowed is not waited for
+    cluster, sleeps = Scripted(), Gate(borne + 3)
 
     def fault(where):
         if where == place:
@@ -214,12 +217,32 @@ async def test_what_is_forbidden_is_tried_now_and_then(place, caplog):
     cluster.fault = fault
     async with Mirror(cluster, relist_s=44.0, sleep=sleeps) as mirror:
         await mirror.ready(10)
-        await until(lambda: len(sleeps) == 3)
+        await until(lambda: len(sleeps) == borne + 3)
         expected = "forbidden" if place == "list" else "read"  # what was listed was listed
         assert mirror.snapshot().read(kinds.NODES) == expected
-    assert sleeps == [44.0] * 3
+    assert sleeps[borne:] == [44.0] * 3
+    assert all(slept < LONGEST_S for slept in sleeps[:borne])
     words = "nodes may not be read" if place == "list" else "nodes may be listed, but not watched"
     assert words in caplog.text
+
+
+@pytest.mark.parametrize("place", ["list", "watch"])
+async def test_a_refusal_that_passes_takes_nothing_away(place):
+    """A server that has just started does not know all rights yet."""
+    cluster, seen = Scripted(), set()
+    async with Mirror(cluster, relist_s=44.0, sleep=(sleeps := Sleeps())) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+        for turn in range(3):
+            refusals = [(place, Forbidden("not yet"))] * module.REFUSALS
+            cluster.fault = once(("event", Expired("old")), *refusals)
+            for name in (f"new-{turn}", f"event-{turn}"):
+                await cluster.create(kinds.NODES, node(name, {GPU: 1}))
+                while name not in names(mirror):
+                    seen.add(mirror.snapshot().read(kinds.NODES))
+                    await asyncio.sleep(0)
+    assert seen == {Read.READ}
+    assert 44.0 not in sleeps
 
 
 async def test_a_watch_that_ends_by_itself_is_a_fault_too():
@@ -260,8 +283,9 @@ async def test_a_bug_is_told_and_does_not_end_the_following(caplog):
 async def test_nothing_is_kept_of_a_kind_that_is_lost(error, read, caplog):
     """A definition that was removed takes its objects along, and a right its view of them."""
     cluster = Scripted()
-    cluster.fault = once(("event", Expired("old")), ("list", error))
-    async with Mirror(cluster, sleep=Gate(2)) as mirror:
+    faults = once(("event", Expired("old")), *[("list", error)] * 9)
+    cluster.fault = faults
+    async with Mirror(cluster, sleep=Gate(module.REFUSALS + 2)) as mirror:
         await mirror.ready(10)
         await until(lambda: cluster.watches)
         before = mirror.snapshot()
@@ -276,10 +300,10 @@ async def test_nothing_is_kept_of_a_kind_that_is_lost(error, read, caplog):
 
 async def test_a_kind_in_another_version_is_unread_and_not_empty():
     class Served(Scripted):
-        async def pages(self, kind):
+        async def pages(self, kind, namespace=None):
             if kind == kinds.MACHINES:
                 raise OtherVersion("the API server has it in version v2, and not in v1")
-            async for page in super().pages(kind):
+            async for page in super().pages(kind, namespace):
                 yield page
 
     mirror = Mirror(Served())
@@ -287,24 +311,6 @@ async def test_a_kind_in_another_version_is_unread_and_not_empty():
     snapshot = mirror.snapshot()
     assert snapshot.read(kinds.MACHINES) is Read.UNREAD
     assert snapshot.read(kinds.INSTANCES) is Read.EMPTY
-
-
-async def test_an_event_of_another_kind_is_no_object_of_this_one():
-    class Confused(Scripted):
-        async def watch(self, kind, resource_version):
-            if kind == kinds.NODES:
-                for type_ in ("ADDED", "DELETED"):
-                    yield WatchEvent(type_, namespace("n0"))
-            async with aclosing(super().watch(kind, resource_version)) as events:
-                async for event in events:
-                    yield event
-
-    cluster = Confused()
-    async with Mirror(cluster, sleep=Sleeps()) as mirror:
-        await mirror.ready(10)
-        await cluster.create(kinds.NODES, node("new"))
-        await until(lambda: "new" in names(mirror))
-        assert len(names(mirror)) == 6
 
 
 # -- reading once ---------------------------------------------------------------------------------
@@ -353,3 +359,143 @@ async def test_ages_are_judged_at_the_given_time_else_at_the_newest_there_is():
         mirror = Mirror(MemoryCluster([item]), **given)
         await mirror.read()
         assert mirror.snapshot().at == at
+
+
+class Wall:
+    """The time, in seconds of one minute."""
+
+    second = 0
+
+    def __call__(self):
+        return f"2026-06-12T09:30:{self.second:02}Z"
+
+
+async def test_each_kind_tells_when_it_was_last_known_to_be_so():
+    cluster, wall = Scripted(), Wall()
+    async with Mirror(cluster, sleep=Sleeps(), now=wall) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+        wall.second = 20
+        snapshot = mirror.snapshot()
+        assert (age_s(snapshot, kinds.NODES), age_s(snapshot, kinds.PODS)) == (20, 20)
+        await cluster.create(kinds.NODES, node("new"))
+        await until(lambda: "new" in names(mirror))
+        snapshot = mirror.snapshot()
+        assert (age_s(snapshot, kinds.NODES), age_s(snapshot, kinds.PODS)) == (0, 20)
+        assert snapshot.versions["nodes"] == str(cluster._version)
+        await cluster.delete(kinds.NODES, "new")
+        await until(lambda: "new" not in names(mirror))
+        assert mirror.snapshot().versions["nodes"] == str(cluster._version)
+
+
+async def test_a_bookmark_is_a_word_of_the_server_too():
+    class Bookmarking(Scripted):
+        async def watch(self, kind, resource_version):
+            if kind == kinds.NODES:
+                await until(lambda: wall.second)
+                yield WatchEvent("BOOKMARK", "77")
+            await asyncio.Event().wait()
+
+    wall = Wall()
+    async with Mirror(Bookmarking(), sleep=Sleeps(), now=wall) as mirror:
+        await mirror.ready(10)
+        wall.second = 30
+        await until(lambda: age_s(mirror.snapshot(), kinds.NODES) == 0)
+        assert mirror.snapshot().versions["nodes"] == "77"
+        assert age_s(mirror.snapshot(), kinds.PODS) == 30
+
+
+async def test_what_cannot_be_read_any_more_grows_old():
+    cluster, wall = Scripted(), Wall()
+    async with Mirror(cluster, sleep=Sleeps(), now=wall) as mirror:
+        await mirror.ready(10)
+        await until(lambda: cluster.watches)
+
+        def fault(place):
+            raise Unavailable("gone")
+
+        cluster.fault = fault
+        cluster.load([node("new")])
+        lists = cluster.lists
+        await until(lambda: cluster.lists > lists + 3)
+        wall.second = 45
+        snapshot = mirror.snapshot()
+        assert snapshot.read(kinds.NODES) is Read.READ
+        assert age_s(snapshot, kinds.NODES) == 45
+        cluster.fault = lambda place: None
+        await until(lambda: age_s(mirror.snapshot(), kinds.NODES) == 0)
+
+
+async def test_who_knows_no_time_knows_no_age():
+    mirror = Mirror(MemoryCluster(OBJECTS))
+    await mirror.read()
+    assert age_s(mirror.snapshot(), kinds.NODES) is None
+
+
+async def test_only_the_kinds_that_are_asked_for_are_read():
+    cluster = Scripted()
+    mirror = Mirror(cluster, read=(kinds.NODES, kinds.CRDS))
+    with pytest.raises(NotSynced, match="not read yet: customresourcedefinitions, nodes"):
+        mirror.snapshot()
+    await mirror.read()
+    snapshot = mirror.snapshot()
+    assert len(snapshot.nodes) == 5
+    assert (snapshot.read(kinds.CRDS), snapshot.read(kinds.PODS)) == (Read.EMPTY, Read.UNREAD)
+
+
+# -- few rights -----------------------------------------------------------------------------------
+
+LAB = Rule(("list", "get", "create"), ("*",), ("*",), ("lab",))
+
+
+async def test_what_may_not_be_listed_everywhere_is_listed_where_it_may():
+    objects = (
+        *OBJECTS, quota("q", {"pods": "1"}, namespace="lab"), quota("r", {}, namespace="other"),
+        pod("p", "n1", {GPU: "1"}, namespace="lab"), pod("o", "n1", namespace="other"),
+        kubevirt(),
+    )  # fmt: skip
+    mirror = Mirror(MemoryCluster(objects, rules=(LAB,)), namespaces=("lab", "other"))
+    await mirror.read()
+    snapshot = mirror.snapshot()
+    assert snapshot.read(kinds.QUOTAS) is Read.FORBIDDEN
+    assert snapshot.read(kinds.QUOTAS, "lab") is Read.READ
+    assert snapshot.read(kinds.LIMIT_RANGES, "lab") is Read.EMPTY
+    assert snapshot.read(kinds.QUOTAS, "other") is Read.FORBIDDEN
+    assert set(snapshot.all(kinds.QUOTAS, ResourceQuota)) == {("lab", "q")}
+    assert snapshot.within["pods"] == {"lab"}
+    assert [one.name for one in snapshot.pods_on("n1")] == ["p"]
+    # Where KubeVirt is, is no business of the machine's namespace.
+    assert snapshot.read(kinds.KUBEVIRTS, "lab") is Read.FORBIDDEN
+    assert snapshot.read(kinds.NODES, "lab") is Read.FORBIDDEN
+
+
+async def test_rights_that_come_are_seen(caplog):
+    cluster = MemoryCluster(OBJECTS, rules=(LAB,))
+    gate = Gate(10**9)
+    async with Mirror(cluster, namespaces=("lab",), relist_s=0.0, sleep=gate) as mirror:
+        await mirror.ready(10)
+        assert mirror.snapshot().within["resourcequotas"] == {"lab"}
+        cluster._rules = None
+        await until(lambda: mirror.snapshot().read(kinds.QUOTAS) is Read.EMPTY)
+        assert "resourcequotas" not in mirror.snapshot().within
+
+
+async def test_a_fault_within_a_namespace_is_a_fault():
+    class Torn(MemoryCluster):
+        async def pages(self, kind, namespace=None):
+            if namespace:
+                raise Unavailable("gone")
+            async for page in super().pages(kind, namespace):
+                yield page
+
+    with pytest.raises(Unavailable):
+        await Mirror(Torn(OBJECTS, rules=(LAB,)), namespaces=("lab",)).read()
+
+
+async def test_a_write_of_ours_makes_no_kind_known():
+    cluster = MemoryCluster(OBJECTS, rules=(LAB,))
+    mirror = Mirror(cluster)
+    await mirror.read()
+    mirror.apply(pod("mine", namespace="lab"))
+    assert mirror.snapshot().read(kinds.PODS) is Read.FORBIDDEN
+    assert not mirror.snapshot().pending

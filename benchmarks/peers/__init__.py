@@ -1,0 +1,1 @@
+"""Passway beside other tools, on one real API server with the same load, in one run."""
