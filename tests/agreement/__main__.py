@@ -1,11 +1,13 @@
 """Run seeds by hand: `python -m tests.agreement [--first 0] [--seeds 150] [--show SEED]`."""
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from types import FrameType
 
 from tests.agreement.bench import Bench, Table
 from tests.agreement.generate import generate
@@ -24,6 +26,7 @@ def main(arguments: list[str]) -> int:
     if options.show is not None:
         print(generate(options.show).text())
         return 0
+    signal.signal(signal.SIGTERM, _interrupt)  # so that the plane ends with it
     table, wrong, races = Table(), [], []
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="passway-agreement-") as folder, ExitStack() as stack:
@@ -50,6 +53,10 @@ def main(arguments: list[str]) -> int:
     print(f"{table.seeds} seeds from {options.first}: {len(wrong)} disagree {wrong}, "
           f"{len(races)} disagreed once {races}; {time.monotonic() - start:.0f} s")  # fmt: skip
     return 1 if wrong or table.lacking() else 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
