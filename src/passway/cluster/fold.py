@@ -44,7 +44,6 @@ class FoldedPod(msgspec.Struct, frozen=True, gc=False):
     labels: tuple[str, ...] = ()
     machine: str | None = None
     """Name of the VMI that owns this launcher, which is also the name of its VM."""
-    phase: str = "Pending"
     priority: int = 0
     deletion: str | None = None
     nominated_node: str | None = None
@@ -106,8 +105,7 @@ def fold_node(node: Node) -> NodeInfo:
 def fold_pod(pod: Pod) -> FoldedPod | None:
     """None for a finished pod: it holds nothing any more. Raises InvalidQuantity."""
     meta, spec, status = pod.metadata, pod.spec or _NO_SPEC, pod.status or _NO_STATUS
-    phase = status.phase or "Pending"
-    if phase in FINISHED:
+    if status.phase in FINISHED:
         return None
     affinity, machine = spec.affinity, _machine(meta)
     return FoldedPod(
@@ -117,7 +115,6 @@ def fold_pod(pod: Pod) -> FoldedPod | None:
         requests=pod_requests(spec, status),
         labels=_labels(meta.labels, unique=machine is not None) if meta.labels else (),
         machine=machine,
-        phase=intern(phase),
         priority=spec.priority or 0,
         deletion=meta.deletion_timestamp,
         nominated_node=status.nominated_node_name or None,

@@ -35,7 +35,7 @@ class ClusterState:
         self._maps: dict[str, dict[Any, Any]] = {}
         self._shared: set[str] = set()
         self._fresh: set[str] = set()
-        self._own: set[str] = set()
+        self._own: dict[str, dict[str, FoldedPod]] = {}
         self._reads: dict[str, Read] = {}
         self._versions: dict[str, str] = {}
         self._confirmed: dict[str, str] = {}
@@ -254,9 +254,10 @@ class ClusterState:
                 self._place(before, add=False)
             if pod is not None:
                 self._place(pod, add=True)
-        for changed, add in ((before, False), (pod, True)):
-            if changed is not None and (changed.anti_affinity or changed.nominated_node):
-                self._mark_out(changed, add=add)
+        if before is not None and (before.anti_affinity or before.nominated_node):
+            self._mark_out(before, add=False)
+        if pod is not None and (pod.anti_affinity or pod.nominated_node):
+            self._mark_out(pod, add=True)
 
     def _mark_out(self, pod: FoldedPod, *, add: bool) -> None:
         """Pods that others are judged by, wherever they are."""
@@ -267,23 +268,21 @@ class ClusterState:
 
     def _keep(self, key: Key, pod: FoldedPod | None) -> None:
         namespace = key[0]
-        owned = namespace in self._own
-        held = self._maps["pods"][namespace] if owned else self._owned(namespace)
+        held = self._own.get(namespace)
+        if held is None:
+            held = self._owned(namespace)
         if pod is not None:
             held[pod.name] = pod
         else:
             del held[key[1]]
             if not held:
-                del self._maps["pods"][namespace]
-                self._own.discard(namespace)
+                del self._maps["pods"][namespace], self._own[namespace]
 
     def _owned(self, namespace: str) -> dict[str, FoldedPod]:
         """The pods of the namespace, safe to write to."""
         pods = self._write("pods")
-        namespace = intern(namespace)
-        self._own.add(namespace)
         found: dict[str, FoldedPod] = pods.get(namespace, {}).copy()
-        pods[namespace] = found
+        pods[intern(namespace)] = self._own[intern(namespace)] = found
         return found
 
     def _swap(self, pod: FoldedPod) -> None:

@@ -40,7 +40,7 @@ def test_a_terminating_pod_still_holds():
 def test_a_bare_pod_gets_the_defaults_of_the_api():
     found = folded({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
     assert found.key == ("default", "p")
-    assert (found.node, found.phase, found.priority, found.machine) == (None, "Pending", 0, None)
+    assert (found.node, found.priority, found.machine) == (None, 0, None)
     assert found.requests == (("pods", 1),)
     assert found.label_map() == {}
 

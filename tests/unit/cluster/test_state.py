@@ -128,15 +128,15 @@ def test_a_pod_that_is_resized_where_it_is():
 def test_a_pod_that_still_holds_the_same_is_seen_as_it_is_now(on):
     made = state([pod("o", on), pod("p", on, {GPU: "1"}), pod("q", on)])
     before = made.snapshot()
-    put(made, pod("p", on, {GPU: "1"}, phase="Pending", meta={"labels": {"a": "b"}}))
+    put(made, pod("p", on, {GPU: "1"}, meta={"labels": {"a": "b"}}))
 
     def seen(snapshot):
         pods = snapshot.pods_on("n") or snapshot.pending.values()
-        return [(found.name, found.phase, found.label_map()) for found in pods]
+        return [(found.name, found.label_map()) for found in pods]
 
-    old = [(name, "Running", {}) for name in "opq"]
+    old = [(name, {}) for name in "opq"]
     assert seen(before) == old
-    assert seen(made.snapshot()) == [old[0], ("p", "Pending", {"a": "b"}), old[2]]
+    assert seen(made.snapshot()) == [old[0], ("p", {"a": "b"}), old[2]]
     assert made.snapshot().used("n", GPU) == (1 if on else 0)
 
 
