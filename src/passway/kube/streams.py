@@ -38,6 +38,7 @@ class Streams:
         """What there is, the bookmark that ends it, and the changes after it."""
         if in_protobuf(kind) or kind in self._refused:
             raise _listed(kind, "a list is the better way")
+        await self._transport.log_in()
         async with aclosing(self._begun(kind)) as found:
             version = ""
             async with aclosing(self._initial(kind, found)) as events:
@@ -51,14 +52,16 @@ class Streams:
 
     async def _begun(self, kind: Kind) -> AsyncGenerator[WatchEvent, None]:
         """One connection, in the form that the server has."""
-        for accept in dict.fromkeys((accepts(kind, listed=False), JSON)):
+        accept = accepts(kind, listed=False)
+        while True:
             try:
                 async with aclosing(connection(self._transport, kind, None, accept)) as found:
                     async for event in found:
                         yield event
-                    return
-            except OtherForm:
-                continue
+            except OtherForm:  # never of JSON
+                accept = JSON
+            else:
+                return
 
     async def _initial(
         self, kind: Kind, found: AsyncGenerator[WatchEvent, None]

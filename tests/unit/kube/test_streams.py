@@ -143,3 +143,27 @@ async def test_closed_early_it_leaves_no_connection(count):
     async with talking(stream(added(2), END, added(10), hang=True)) as (server, cluster, _):
         await take(cluster, count)
         await until(lambda: not server.connections)
+
+
+class LoggingIn:
+    """Somebody has to log in, once."""
+
+    known = False
+
+    async def headers(self):
+        if not self.known:
+            await asyncio.sleep(0.3)
+            self.known = True
+        return {}
+
+    async def certificate(self):
+        return None
+
+    async def renew(self, refused):
+        return False
+
+
+async def test_a_login_is_in_none_of_its_limits(monkeypatch):
+    monkeypatch.setattr(streams, "SILENT_S", 0.1)
+    async with talking(stream(END), credentials=LoggingIn()) as (_, cluster, _):
+        assert await take(cluster, 1) == [("BOOKMARK", 9, True)]
