@@ -1,11 +1,12 @@
 """The mirror: a ClusterState kept true by listing and watching a Cluster.
 
-Owns one task for each kind of the table: list, mark what could be read, then follow the watch and
-list again when the history is gone. A kind that may not be listed is *forbidden*, one that the API
-does not serve is *empty*, one that it serves in another version only is *unread*; all three are
-listed again now and then, and nothing is kept of what was read of them before. After any fault the
-kind is listed anew, after a pause that grows while it lasts. One writer: only the event loop that
-started it feeds the state. It writes nothing to the cluster.
+Owns one task for each kind of the table: a watch that begins with what there is, or else a list and
+a watch from there; mark what could be read, and read again when the history is gone. A kind that
+may not be listed is *forbidden*, one that the API does not serve is *empty*, one that it serves in
+another version only is *unread*; all three are listed again now and then, and nothing is kept of
+what was read of them before. After any fault the kind is read anew, after a pause that grows while
+it lasts. One writer: only the event loop that started it feeds the state. It writes nothing to the
+cluster.
 """
 
 import asyncio
