@@ -45,6 +45,8 @@ class Sending:
 
     kind: Kind
     watch: bool
+    stream: bool = False
+    """A watch that begins with what there is."""
     sent: int = 0
 
 
@@ -54,6 +56,8 @@ class Server:
 
     history: int = 100_000
     protobuf: bool = True
+    streams: str = "yes"
+    """Whether watches begin with what there is: `yes`, `refused`, or `unknown` (ignored)."""
     bookmark_s: float = 60.0
     version: int = 1
     objects: dict[Kind, dict[Key, Object]] = field(default_factory=dict)
@@ -113,7 +117,11 @@ class Server:
             headers={"Content-Type": PROTOBUF if binary else "application/json"}
         )
         response.enable_chunked_encoding()
-        sending = Sending(kind, "watch" in request.query)
+        stream = "sendInitialEvents" in request.query
+        sending = Sending(kind, "watch" in request.query, stream)
+        if self.streams == "refused" and stream:
+            body = _status(422, "sendInitialEvents is forbidden for watch", "Invalid")
+            return web.json_response(body, status=422)
         parts = (
             self._watch(kind, request.query, binary)
             if sending.watch
@@ -161,6 +169,12 @@ class Server:
 
     async def _watch(self, kind: Kind, query: Any, binary: bool) -> AsyncIterator[bytes]:
         at = int(query.get("resourceVersion") or 0)
+        if not at:
+            held, at = self.objects.get(kind, {}), self.version
+            for key in sorted(held):
+                yield self._event("ADDED", kind, held[key], binary)
+            if self.streams == "yes" and "sendInitialEvents" in query:
+                yield self._bookmark(kind, at, binary, complete=True)
         end = time.monotonic() + float(query.get("timeoutSeconds", 300))
         spoken = time.monotonic()
         while time.monotonic() < end:
@@ -201,8 +215,10 @@ class Server:
             return protobufs.frame(type_, kind.kind, body)
         return json.dumps({"type": type_, "object": obj}).encode() + b"\n"
 
-    def _bookmark(self, kind: Kind, version: int, binary: bool) -> bytes:
-        meta = {"name": "", "resourceVersion": str(version)}
+    def _bookmark(self, kind: Kind, version: int, binary: bool, *, complete: bool = False) -> bytes:
+        meta: Object = {"name": "", "resourceVersion": str(version)}
+        if complete:
+            meta["annotations"] = {"k8s.io/initial-events-end": "true"}
         if binary:
             body = protobufs.field(1, protobufs.message(Meta, meta))
             return protobufs.frame("BOOKMARK", kind.kind, body)

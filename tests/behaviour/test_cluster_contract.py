@@ -10,7 +10,7 @@ from contextlib import aclosing
 
 import pytest
 
-from passway.cluster.kinds import Kind
+from passway.cluster.kinds import QUOTAS, Kind
 from passway.kube.client import KubeCluster
 from passway.kube.config import load_config
 from passway.kube.memory import MemoryCluster
@@ -324,6 +324,52 @@ async def test_a_watch_from_a_version_that_is_not_one_is_refused(cluster):
     with pytest.raises((InvalidInput, Expired)):
         async with aclosing(cluster.watch(CONFIG, "never")) as events:
             await anext(events)
+
+
+async def begun(events: AsyncIterator[WatchEvent]) -> tuple[dict[str, WatchEvent], str]:
+    """What there is in our namespace, by name, and the version of the bookmark that ends it."""
+    found = {}
+    async with asyncio.timeout(20):
+        async for event in events:
+            if event.complete:
+                assert (event.type, event.record) == ("BOOKMARK", None)
+                return found, event.version
+            assert event.type == "ADDED"
+            assert event.record is not None
+            if event.record.metadata.namespace == LAB:
+                found[event.record.metadata.name] = event
+    raise AssertionError("the watch ended")
+
+
+async def test_a_watch_may_begin_with_what_there_is(cluster):
+    for name in ("b", "a"):
+        await cluster.create(CONFIG, config(name))
+    kept, _ = await cluster.list(CONFIG, LAB)
+    async with aclosing(cluster.watch(CONFIG)) as events:
+        found, version = await begun(events)
+        assert {name: event.version for name, event in found.items()} == {
+            item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in kept
+        }
+        later = asyncio.create_task(take(events, 2))
+        await asyncio.sleep(0)
+        await cluster.patch(CONFIG, "a", LAB, {"data": {"a": "1"}})
+        await cluster.delete(CONFIG, "b", LAB)
+        assert told(await later) == [("MODIFIED", "a"), ("DELETED", "b")]
+    async with aclosing(cluster.watch(CONFIG, version)) as events:
+        assert told(await take(events, 2)) == [("MODIFIED", "a"), ("DELETED", "b")]
+
+
+async def test_a_watch_may_begin_with_nothing_whether_all_or_the_metadata_is_read(cluster):
+    for kind in (QUOTAS, QUOTA):
+        async with aclosing(cluster.watch(kind)) as events:
+            found, _ = await begun(events)
+            assert found == {}
+            made = {"apiVersion": "v1", "kind": "ResourceQuota",
+                    "metadata": {"generateName": "q-", "namespace": LAB}}  # fmt: skip
+            created = await cluster.create(kind, made)
+            name = created["metadata"]["name"]
+            assert told(await take(events, 1)) == [("ADDED", name)]
+            await cluster.delete(kind, name, LAB)
 
 
 async def test_read_modify_write_with_a_version_loses_nothing(cluster):

@@ -331,6 +331,10 @@ class Listing:
                 if time and (self._newest is None or time > self._newest):
                     self._newest = time
 
+    def remove(self, record: Record) -> None:
+        """An object went while the list came."""
+        self._items.pop(_key(self._kind, _meta(record)), None)
+
     def done(self, resource_version: str = "") -> None:
         """The list is complete: whatever is not in it is gone."""
         # A private way in: the two classes are one thing, and stand in one module.

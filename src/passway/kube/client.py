@@ -22,6 +22,7 @@ from passway.kube.objects import key_of, path_of, selector_of, to_create
 from passway.kube.patch import patched
 from passway.kube.served import absence
 from passway.kube.status import refusal, trial_of
+from passway.kube.streams import Streams
 from passway.kube.transport import JSON, REQUEST_S, Sleep, Transport
 from passway.kube.watch import watched
 from passway.kube.wire import Decoder, head_of, object_of, objects_of
@@ -54,6 +55,7 @@ class KubeCluster:
         self._transport = Transport(config, timeout_s=timeout_s, sleep=sleep)
         self._sleep = sleep
         self._decoders: dict[Kind, Decoder] = {}
+        self._streams = Streams(self._transport, sleep)
 
     async def __aenter__(self) -> "KubeCluster":
         await self._transport.open()
@@ -151,11 +153,17 @@ class KubeCluster:
         """Removes the object, or marks it while finalizers hold it."""
         await self._asked("DELETE", kind, name, namespace)
 
-    def watch(self, kind: Kind, resource_version: str) -> AsyncGenerator[WatchEvent, None]:
+    def watch(
+        self, kind: Kind, resource_version: str | None = None
+    ) -> AsyncGenerator[WatchEvent, None]:
         """The changes after `resource_version`; goes on where a connection ended or failed.
+
+        Without one, what there is comes first; `Expired` where a list is the better way to it.
 
         What the server refuses or says in the stream is raised. Close it (`aclosing`) when done.
         """
+        if resource_version is None:
+            return self._streams.of(kind)
         return watched(self._transport, kind, resource_version, self._sleep)
 
     # -- reading --------------------------------------------------------------------------------

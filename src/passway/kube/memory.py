@@ -224,9 +224,17 @@ class MemoryCluster:
             meta |= {"deletionTimestamp": self._now(), "deletionGracePeriodSeconds": 0}
             self._commit(kind, obj, "MODIFIED")
 
-    async def watch(self, kind: Kind, resource_version: str) -> AsyncGenerator[WatchEvent, None]:
-        """The changes after `resource_version`, in order, without end."""
+    async def watch(
+        self, kind: Kind, resource_version: str | None = None
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """The changes after `resource_version`, or after what there is, in order, without end."""
         await self._admit("watch", kind, None)
+        if resource_version is None:
+            resource_version = str(self._version)
+            for obj in list(self._shelves[kind.resource].objects.values()):
+                record = msgspec.convert(copy_of(obj), kind.record, strict=False)
+                yield WatchEvent("ADDED", obj["metadata"]["resourceVersion"], record)
+            yield WatchEvent("BOOKMARK", resource_version, complete=True)
         expect_version(resource_version)
         if len(resource_version) > 20 or int(resource_version) > self._version:
             # An API server would say nothing until it gets there.

@@ -78,6 +78,10 @@ class Transport:
             await self._session.close()
             self._session = None
 
+    async def log_in(self) -> None:
+        """Has credentials ready: somebody may have to log in, which takes what it takes."""
+        await self._config.headers()
+
     async def answer(
         self,
         method: str,

@@ -36,10 +36,12 @@ WATCH_S: Final = 300
 IDLE_S: Final = WATCH_S + 30.0
 QUIET_S: Final = 2.0 * WATCH_S
 """Without any event or bookmark, of which an API server sends one a minute."""
+INITIAL: Final = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+"""No version with it: as new as a list would be."""
 _log = logging.getLogger("passway.kube")
 
 
-class _Later(Unavailable):
+class Later(Unavailable):
     """The server refuses a watch for now."""
 
     def __init__(self, message: str, after_s: float | None) -> None:
@@ -48,21 +50,26 @@ class _Later(Unavailable):
 
 
 async def watched(
-    transport: Transport, kind: Kind, resource_version: str, sleep: Sleep
+    transport: Transport,
+    kind: Kind,
+    resource_version: str,
+    sleep: Sleep,
+    begun: AsyncGenerator[WatchEvent, None] | None = None,
 ) -> AsyncGenerator[WatchEvent, None]:
-    """The changes after the version, without end."""
+    """The changes after the version, without end; first those of a connection that has begun."""
     version, accept = expect_version(resource_version), accepts(kind, listed=False)
     backoff, heard_at = Backoff(), time.monotonic()
     while True:
         least_s = 0.0
         try:
-            async with aclosing(_connection(transport, kind, version, accept)) as found:
+            using, begun = begun or connection(transport, kind, version, accept), None
+            async with aclosing(using) as found:
                 async for event in found:
                     version, heard_at = event.version, time.monotonic()
                     yield event
         except OtherForm:
             accept = JSON
-        except _Later as error:
+        except Later as error:
             _log.warning("the watch of %s will be tried again: %s", kind.resource, error)
             least_s = error.after_s
         except Broken as error:
@@ -72,15 +79,15 @@ async def watched(
         await sleep(max(least_s, backoff.next_s()))
 
 
-async def _connection(
-    transport: Transport, kind: Kind, version: str, accept: str
+async def connection(
+    transport: Transport, kind: Kind, version: str | None, accept: str
 ) -> AsyncGenerator[WatchEvent, None]:
-    """One connection: until the server ends it."""
+    """One connection: until the server ends it. Without a version it begins with what there is."""
     # Watches that begin together do not end together.
     lifetime_s = round(WATCH_S * (0.8 + 0.2 * random.random()))  # noqa: S311 - no secret
     query = {
-        "watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true",
-        "timeoutSeconds": str(lifetime_s),
+        "watch": "1", "allowWatchBookmarks": "true", "timeoutSeconds": str(lifetime_s),
+        **(INITIAL if version is None else {"resourceVersion": version}),
     }  # fmt: skip
     async with transport.stream(path_of(kind, None), query, IDLE_S, accept) as response:
         if response.status in REFUSED and accept != JSON:
@@ -88,7 +95,7 @@ async def _connection(
         if response.status != 200:
             error = refusal(response.status, await bounded(response), "watch", kind, None, None)
             if response.status in TRANSIENT and isinstance(error, Unavailable):
-                raise _Later(str(error), retry_after(response))
+                raise Later(str(error), retry_after(response))
             raise error
         reading = events(kind, response.content_type)
         async for chunk in response.content.iter_any():

@@ -18,6 +18,8 @@ from passway.service.ports import Object, WatchEvent
 LINE_BYTES: Final = 8 * 2**20
 PARTIAL: Final = "PartialObjectMetadata"
 """The kind of an object of which only the metadata was asked for."""
+COMPLETE: Final = "k8s.io/initial-events-end"
+"""The annotation of the bookmark after what there is."""
 UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 T = TypeVar("T")
 
@@ -45,6 +47,14 @@ class _Line(msgspec.Struct):
 class _ObjectMeta(msgspec.Struct, rename="camel"):
     name: str = ""
     resource_version: str = ""
+
+
+class _MarkMeta(msgspec.Struct):
+    annotations: dict[str, str] | None = None
+
+
+class _Mark(msgspec.Struct):
+    metadata: _MarkMeta
 
 
 class _Named(msgspec.Struct):
@@ -112,7 +122,9 @@ class Decoder:
         meta = named.metadata
         expect_event(kind, named.kind, meta.resource_version)
         if read.type == "BOOKMARK":
-            return WatchEvent(read.type, meta.resource_version)
+            noted = decoded(read.object, _Mark, what).metadata.annotations or {}
+            complete = noted.get(COMPLETE) == "true"
+            return WatchEvent(read.type, meta.resource_version, complete=complete)
         if not meta.name:
             raise unreadable(what, ValueError("an object has no name"))
         try:

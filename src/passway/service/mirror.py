@@ -1,16 +1,17 @@
 """The mirror: a ClusterState kept true by listing and watching a Cluster.
 
-Owns one task for each kind of the table: list, mark what could be read, then follow the watch and
-list again when the history is gone. A kind that may not be listed is *forbidden*, one that the API
-does not serve is *empty*, one that it serves in another version only is *unread*; all three are
-listed again now and then, and nothing is kept of what was read of them before. After any fault the
-kind is listed anew, after a pause that grows while it lasts. One writer: only the event loop that
-started it feeds the state. It writes nothing to the cluster.
+Owns one task for each kind of the table: a watch that begins with what there is, or else a list and
+a watch from there; mark what could be read, and read again when the history is gone. A kind that
+may not be listed is *forbidden*, one that the API does not serve is *empty*, one that it serves in
+another version only is *unread*; all three are listed again now and then, and nothing is kept of
+what was read of them before. After any fault the kind is read anew, after a pause that grows while
+it lasts. One writer: only the event loop that started it feeds the state. It writes nothing to the
+cluster.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Final
@@ -124,8 +125,10 @@ class Mirror:
             await self._sleep(backoff.next_s() if wait_s is None else wait_s)
 
     async def _followed(self, kind: Kind) -> float | None:
-        """Lists and watches until that ends; says how long to wait, if it was not by a fault."""
+        """Reads and watches until that ends; says how long to wait, if it was not by a fault."""
         try:
+            if await self._streamed(kind):
+                return None
             version = await self._read(kind)
             if version is None:
                 return self._relist_s
@@ -142,6 +145,23 @@ class Mirror:
         except Exception:  # noqa: BLE001 - a bug; the kind would go stale, and nobody would know
             _log.exception("following %s failed", kind.plural)
         return None
+
+    async def _streamed(self, kind: Kind) -> bool:
+        """Follows a watch that begins with what there is; False where that did not come whole.
+
+        Why it did not is for the list to say. Nothing of it is seen before it is complete.
+        """
+        listing = self._state.listing(kind)
+        async with aclosing(self._cluster.watch(kind)) as events:
+            try:
+                version = await _complete(events, listing)
+            except PasswayError as error:
+                _log.info("%s are listed, and not streamed: %s", kind.plural, error)
+                return False
+            listing.done(version)
+            self._mark(kind, Read.READ)
+            await self._take_all(kind, events)
+        return True
 
     async def _read(self, kind: Kind) -> str | None:
         """Lists the kind and says from where to watch; None where there is nothing to watch."""
@@ -195,9 +215,12 @@ class Mirror:
 
     async def _watch(self, kind: Kind, version: str) -> None:
         async with aclosing(self._cluster.watch(kind, version)) as events:
-            async for event in events:
-                self._refused.pop(kind.plural, None)
-                self._take(kind, event)
+            await self._take_all(kind, events)
+
+    async def _take_all(self, kind: Kind, events: AsyncIterator[WatchEvent]) -> None:
+        async for event in events:
+            self._refused.pop(kind.plural, None)
+            self._take(kind, event)
 
     def _take(self, kind: Kind, event: WatchEvent) -> None:
         if event.record is None:  # a bookmark
@@ -234,3 +257,15 @@ class Mirror:
         self._listed.add(kind.plural)
         if len(self._listed) == len(self._kinds):
             self._ready.set()
+
+
+async def _complete(events: AsyncIterator[WatchEvent], listing: Listing) -> str:
+    """Gathers what there is, and says from which version on it changes."""
+    async for event in events:
+        if event.record is None:  # the bookmark that is complete
+            return event.version
+        if event.type == "DELETED":
+            listing.remove(event.record)
+        else:
+            listing.add((event.record,))
+    raise Unavailable("the watch ended before all was told")

@@ -28,12 +28,14 @@ Change: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 class WatchEvent:
     """One change of an object to what its record says; a BOOKMARK has none.
 
-    `version` is the resourceVersion to watch from after it.
+    `version` is the resourceVersion to watch from after it. `complete`: the bookmark with which all
+    was told that there is, in a watch that began with it.
     """
 
     type: Change
     version: str
     record: Record | None = None
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,14 @@ class Cluster(Protocol):
         """Removes the object, or marks it while finalizers hold it."""
         ...
 
-    def watch(self, kind: Kind, resource_version: str) -> AsyncGenerator[WatchEvent, None]:
+    def watch(
+        self, kind: Kind, resource_version: str | None = None
+    ) -> AsyncGenerator[WatchEvent, None]:
         """The changes after `resource_version`, in order, without end; raises `Expired`.
+
+        Without one, what there is comes first: objects, and changes of them meanwhile, until the
+        bookmark that is `complete`, which is the first. Any error before that says that it is not
+        to be had in this way, `Expired` that there is no use in trying: the pages say the rest.
 
         Errors show at the first step, not at the call. A connection that fails is made again; what
         the API refuses is raised. Close it (`aclosing`) or cancel its task when done.

@@ -1,16 +1,17 @@
 """The mirror on a bad line: after any fault it is what a fresh list is, in JSON and in protobuf."""
 
 import asyncio
+import itertools
 from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
-from tests.builders import GPU, node, pod
+from tests.builders import GPU, node, pod, vm
 from tests.faulty import Sleeps, until
 from tests.recorded import Cut, Server, serving
 
 from passway.cluster import kinds
-from passway.kube import watch
+from passway.kube import streams, watch
 from passway.kube.client import KubeCluster
 from passway.kube.config import ClientConfig, Trust
 from passway.kube.config.credentials import Fixed
@@ -25,6 +26,7 @@ def filled(**options):
     server = Server(**options)
     server.put(*(node(f"n{number}", {GPU: 4}) for number in range(4)))
     server.put(*(pod(f"p{number}", f"n{number % 4}", {GPU: "1"}) for number in range(40)))
+    server.put(*(vm(f"v{number}") for number in range(40)))
     return server
 
 
@@ -104,6 +106,11 @@ async def test_after_faults_it_is_what_a_fresh_list_is(protobuf, spoil, seed, mo
             else:
                 held = str(random.randrange(3))
                 server.put(pod(name, f"n{random.randrange(5)}", {GPU: held}))
+            name = f"v{random.randrange(60)}"
+            if ("default", name) in server.objects[kinds.MACHINES] and random.random() < 0.4:
+                server.remove(kinds.MACHINES, name, "default")
+            else:
+                server.put(vm(name, cpu={"cores": random.randrange(1, 5)}))
             await asyncio.sleep(0.002)
         await converges(server, mirror, fresh)
 
@@ -230,4 +237,139 @@ async def test_an_object_of_two_megabytes(protobuf):
         server.put(pod("big", "n1", {GPU: "1"}, meta={"labels": labels}))
         server.put(pod("after", "n1", {GPU: "1"}))
         await until(lambda: any(one.name == "after" for one in mirror.snapshot().usage["n1"].pods))
+        await converges(server, mirror, fresh)
+
+
+# -- streams --------------------------------------------------------------------------------------
+
+
+async def cut_off(server):
+    raise Cut
+    yield b""
+
+
+async def no_events(server):
+    yield b"<html>log in</html>\n"
+
+
+async def expired(server):
+    yield server._error(410, "too old resource version", binary=False)
+
+
+async def silent(server):
+    await asyncio.sleep(0.2)
+    raise Cut
+    yield b""
+
+
+def streamed(server):
+    """How often VMs were asked for with their watch."""
+    return sum("virtualmachines?" in one and "sendInitial" in one for one in server.asked)
+
+
+def machines(mirror):
+    return len(mirror.snapshot().objects[kinds.MACHINES.plural])
+
+
+async def away(sending, part):
+    raise Cut
+    yield part
+
+
+async def relisted(server, mirror, fresh, spoil=None):
+    """20 VMs come that the history does not tell of; streams of VMs are spoiled half-way.
+
+    The numbers of VMs that were seen meanwhile.
+    """
+    seen, parts = set(), itertools.count()
+
+    async def fault(sending, part):
+        seen.add(machines(mirror))
+        await asyncio.sleep(0)
+        if not spoil or not sending.stream or sending.kind != kinds.MACHINES or next(parts) < 30:
+            yield part
+            return
+        async for spoiled in spoil(server):
+            yield spoiled
+
+    server.fault = away
+    server.put(*(vm(f"v{number}") for number in range(40, 60)))
+    server.forget()
+    await asyncio.sleep(0.02)
+    server.fault = fault
+    await until(lambda: machines(mirror) == 60)
+    await converges(server, mirror, fresh)
+    return seen
+
+
+async def test_nobody_sees_half_of_a_stream():
+    server = filled()
+    async with mirrored(server) as (mirror, fresh):
+        await mirror.ready(10)
+        assert not any("virtualmachines?limit" in one for one in server.asked)
+        assert machines(mirror) == 40
+        assert await relisted(server, mirror, fresh) <= {40, 60}
+
+
+@pytest.mark.parametrize("spoil", [cut_off, no_events, expired])
+async def test_a_stream_that_fails_half_way_is_listed_and_tried_again(spoil):
+    server = filled()
+    async with mirrored(server) as (mirror, fresh):
+        await mirror.ready(10)
+        assert await relisted(server, mirror, fresh, spoil) <= {40, 60}
+        assert any("virtualmachines?limit" in one for one in server.asked)
+        before = streamed(server)
+        server.fault = away
+        server.put(vm("last"))
+        server.forget()
+        await asyncio.sleep(0.02)
+        await converges(server, mirror, fresh)
+        assert machines(mirror) == 61
+        assert streamed(server) == before + 1
+
+
+@pytest.mark.parametrize("way", ["refused", "unknown", "other bookmarks", "without end"])
+async def test_what_a_server_does_not_stream_is_listed_for_good(way, monkeypatch):
+    monkeypatch.setattr(streams, "SILENT_S", 0.1 if way == "unknown" else 10.0)
+    monkeypatch.setattr(streams, "INITIAL_S", 0.2 if way == "without end" else 10.0)
+    server = filled(streams="refused" if way == "refused" else "unknown")
+    server.bookmark_s = 0.05 if way == "other bookmarks" else 60.0
+
+    async def changing():
+        while way == "without end":
+            server.put(vm("v0"))
+            await asyncio.sleep(0.01)
+
+    task = asyncio.create_task(changing())
+    async with mirrored(server) as (mirror, fresh):
+        await mirror.ready(10)
+        task.cancel()
+        assert machines(mirror) == 40
+        assert await relisted(server, mirror, fresh) <= {40, 60}
+        assert streamed(server) == 1
+
+
+async def test_a_stream_that_goes_silent_half_way_is_listed(monkeypatch):
+    monkeypatch.setattr(streams, "SILENT_S", 0.1)
+    server = filled()
+    async with mirrored(server) as (mirror, fresh):
+        await mirror.ready(10)
+        assert await relisted(server, mirror, fresh, silent) <= {40, 60}
+
+
+async def test_what_goes_while_a_stream_begins_is_gone():
+    server = filled()
+
+    async def going(sending, part):
+        if sending.stream and sending.kind == kinds.MACHINES and b"initial-events-end" in part:
+            server.fault = None
+            held = server.objects[kinds.MACHINES]["default", "v3"]
+            yield server._event("DELETED", kinds.MACHINES, held, binary=False)
+            server.remove(kinds.MACHINES, "v3", "default")
+        yield part
+
+    server.fault = going
+    async with mirrored(server) as (mirror, fresh):
+        await mirror.ready(10)
+        assert machines(mirror) == 39
         await converges(server, mirror, fresh)

@@ -40,7 +40,7 @@ from passway.service.audit import MemoryAudit
 from passway.service.backend import SnapshotBackend
 from passway.service.cluster_backend import ClusterBackend
 from passway.service.mirror import Mirror
-from passway.service.ports import WatchEvent
+from passway.service.ports import Expired, WatchEvent
 
 A10 = permit_of("pci", GPU, selector="10de:2236")
 LISTED = {"pciHostDevices": [pci("10DE:2236", GPU)]}
@@ -328,6 +328,12 @@ class Broken(MemoryCluster):
             raise error
         return await super().list(kind, namespace, **chosen)
 
+    async def watch(self, kind, resource_version=None):
+        if resource_version is None:
+            raise Expired("listed")
+        async for event in super().watch(kind, resource_version):
+            yield event
+
 
 @pytest.mark.parametrize("error", [Unavailable("gone"), NotFound("no such kind")])
 async def test_the_mirror_tries_again(error):
@@ -356,7 +362,9 @@ class Bookmarking(MemoryCluster):
         self.listed += kind == kinds.NODES
         return await super().list(kind, namespace, **chosen)
 
-    async def watch(self, kind, resource_version):
+    async def watch(self, kind, resource_version=None):
+        if resource_version is None:
+            raise Expired("listed")
         async for event in super().watch(kind, resource_version):
             yield WatchEvent("BOOKMARK", event.version)
             yield event

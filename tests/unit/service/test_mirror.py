@@ -37,10 +37,14 @@ def names(mirror):
 
 
 class Scripted(MemoryCluster):
-    """Nodes come in pages of one; before each page and each event of theirs `fault` may raise."""
+    """Nodes come in pages of one; before each page and each event of theirs `fault` may raise.
 
-    def __init__(self, objects=OBJECTS, **more):
+    With `streams` they come with their watch.
+    """
+
+    def __init__(self, objects=OBJECTS, *, streams=False, **more):
         super().__init__(objects, **more)
+        self.streams = streams
         self.fault = lambda place: None
         self.lists = self.watches = 0
 
@@ -59,15 +63,20 @@ class Scripted(MemoryCluster):
             if not page.records:
                 yield page
 
-    async def watch(self, kind, resource_version):
+    async def watch(self, kind, resource_version=None):
         if kind == kinds.NODES:
-            self.watches += 1
+            if resource_version is None and not self.streams:
+                raise Expired("nodes are listed")
+            self.watches += resource_version is not None
             self.fault("watch")
         async with aclosing(super().watch(kind, resource_version)) as events:
             async for event in events:
                 if kind == kinds.NODES:
+                    await asyncio.sleep(0)
                     self.fault("event")
                 yield event
+                if event.complete and kind == kinds.NODES:
+                    self.watches += 1
 
 
 def once(*faults):
@@ -106,9 +115,10 @@ async def test_after_a_fault_it_is_what_a_fresh_list_is(place, error):
         )
 
 
+@pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize("seed", range(8))
-async def test_after_many_faults_it_is_what_a_fresh_list_is(seed):
-    random, cluster = Random(seed), Scripted(history=20)
+async def test_after_many_faults_it_is_what_a_fresh_list_is(seed, streams):
+    random, cluster = Random(seed), Scripted(history=20, streams=streams)
 
     def fault(place):
         if random.random() < 0.3:
@@ -247,7 +257,9 @@ async def test_a_refusal_that_passes_takes_nothing_away(place):
 
 async def test_a_watch_that_ends_by_itself_is_a_fault_too():
     class Ending(Scripted):
-        async def watch(self, kind, resource_version):
+        async def watch(self, kind, resource_version=None):
+            if resource_version is None:
+                raise Expired("listed")
             if kind != kinds.NODES:
                 await asyncio.Event().wait()
             for event in ():
@@ -390,7 +402,9 @@ async def test_each_kind_tells_when_it_was_last_known_to_be_so():
 
 async def test_a_bookmark_is_a_word_of_the_server_too():
     class Bookmarking(Scripted):
-        async def watch(self, kind, resource_version):
+        async def watch(self, kind, resource_version=None):
+            if resource_version is None:
+                raise Expired("listed")
             if kind == kinds.NODES:
                 await until(lambda: wall.second)
                 yield WatchEvent("BOOKMARK", "77")
