@@ -24,6 +24,9 @@ whether the pod is valid, then the quota is asked.
 """
 
 
+INSTANCES: Final = "virtualmachineinstances.kubevirt.io"
+
+
 def errors(verdict: Said, stage: Stage) -> list[str]:
     """The reasons for which a stage says no."""
     if isinstance(verdict, InvalidManifest):
@@ -80,11 +83,12 @@ def disagreements(scenario: Scenario, outcome: Outcome, verdict: Said) -> list[s
     ]
     if outcome.stage == "bound":
         return found + _bound(scenario, outcome, verdict)
-    reached = next(index for index, stage in enumerate(ORDER) if stage.value == outcome.stage)
-    here = {ORDER[reached]} | _together(outcome)
-    passed = [stage for stage in ORDER[:reached] if stage not in here]
-    if without_functions(scenario):  # the node finds that out, long after
-        passed = [stage for stage in passed if stage is not Stage.NETWORKS]
+    if outcome.stage == "quota" and INSTANCES in outcome.words:
+        # The quota counts VMIs: that is found out before anything is rendered.
+        passed = [Stage.ADMISSION]
+    else:
+        passed = _passed(scenario, outcome)
+    here = {Stage(outcome.stage), *_together(outcome)}
     for stage in passed:
         # An empty pool is found out by the scheduler, wherever it is told.
         told = [reason for reason in errors(verdict, stage) if not reason.startswith("VfPool")]
@@ -98,6 +102,15 @@ def disagreements(scenario: Scenario, outcome: Outcome, verdict: Said) -> list[s
         if told != outcome.evicts:
             found.append(f"eviction: ours {told}, the scheduler's {outcome.evicts}")
     return found
+
+
+def _passed(scenario: Scenario, outcome: Outcome) -> list[Stage]:
+    """The stages that the VM got through."""
+    before = ORDER[: ORDER.index(Stage(outcome.stage))]
+    left = _together(outcome)
+    if without_functions(scenario):  # the node finds that out, long after
+        left = {*left, Stage.NETWORKS}
+    return [stage for stage in before if stage not in left]
 
 
 def _together(outcome: Outcome) -> set[Stage]:

@@ -85,6 +85,14 @@ def test_an_error_at_a_stage_that_the_vm_passed():
     assert any(line.startswith("quota says") for line in found)
 
 
+def test_a_quota_of_vmis_stops_them_before_anything_is_rendered():
+    tight = builders.quota("tight", {"count/virtualmachineinstances.kubevirt.io": "0"})
+    said = verdict(GOOD, tight, builders.kubevirt({}))
+    words = 'virtualmachineinstances.kubevirt.io "vm" is forbidden: exceeded quota: tight'
+    assert disagreements(scenario(), Outcome("quota", words), said) == []
+    assert disagreements(scenario(), Outcome("quota", "pods is forbidden"), said) != []
+
+
 def test_a_manifest_that_is_none_agrees_with_admission_alone():
     invalid = InvalidManifest("x", issues=())
     assert disagreements(scenario(), Outcome("admission"), invalid) == []

@@ -31,7 +31,21 @@ SELECTOR = {
 TERM = {
     "topologyKey": "kubernetes.io/hostname", "labelSelector": SELECTOR,
     "namespaces": ["default"], "namespaceSelector": SELECTOR,
+    "matchLabelKeys": ["tier"], "mismatchLabelKeys": ["rack"],
 }  # fmt: skip
+AMOUNTS = {"requests": {"cpu": "500m"}, "limits": {"memory": "1Gi"}}
+STATUS = {
+    "phase": "Running", "resources": AMOUNTS, "allocatedResources": {"cpu": "3"},
+    "conditions": [{"type": "PodResizeInProgress", "status": "True", "reason": "Deferred"}],
+    "containerStatuses": [
+        {"name": "c", "image": "i", "imageID": "", "ready": True, "restartCount": 0,
+         "resources": AMOUNTS, "allocatedResources": {"cpu": "500m"}},
+    ],
+    "initContainerStatuses": [
+        {"name": "s", "image": "i", "imageID": "", "ready": True, "restartCount": 0},
+    ],
+}  # fmt: skip
+"""As a kubelet reports it of a pod that is being resized."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -39,7 +53,8 @@ def everything(namespace: str) -> dict[str, Any]:
     """A pod with every field that is read of one."""
     return {
         "metadata": {
-            "name": "full", "namespace": namespace, "labels": {"app": "db", "empty": ""},
+            "name": "full", "namespace": namespace,
+            "labels": {"app": "db", "empty": "", "tier": "t", "rack": "r"},
             "finalizers": [FINALIZER],
             "ownerReferences": [
                 {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1",
@@ -112,7 +127,7 @@ def full(plane: Plane, kubelet: Kubelet, namespace: str, request: pytest.Fixture
                        "spec": {"schedulerName": "none",
                                 "containers": [{"name": "c", "image": "i"}]}},
     )  # fmt: skip
-    for name, status in (("full", {"phase": "Running"}), ("plain", {"nominatedNodeName": "plain"})):
+    for name, status in (("full", STATUS), ("plain", {"nominatedNodeName": "plain"})):
         plane.request(
             "PATCH", f"{pods}/{name}/status", {"status": status},
             content="application/merge-patch+json",

@@ -30,6 +30,18 @@ def test_what_is_not_a_dns_subdomain_is_refused(text):
 
 
 @pytest.mark.parametrize(
+    ("key", "value", "answer"),
+    [
+        ("zone", "a", True), ("example.com/zone", "", True), ("a.b/c", "D_e.f-g", True),
+        ("", "a", False), ("a b", "c", False), ("Example.com/zone", "a", False), ("/a", "b", False),
+        ("a", "b c", False), ("a", "x" * 64, False), (f"{'d' * 254}/a", "b", False),
+    ],
+)  # fmt: skip
+def test_what_can_be_a_label(key, value, answer):
+    assert names.is_label(key, value) is answer
+
+
+@pytest.mark.parametrize(
     "text", ["nvidia.com/GA100_A100_PCIE_40GB", "devices.kubevirt.io/kvm", "a/b", "intel.com/x.y-z"]
 )
 def test_a_resource_name_is_taken_as_it_is(text):
