@@ -31,7 +31,7 @@ SELECTOR = {
 TERM = {
     "topologyKey": "kubernetes.io/hostname", "labelSelector": SELECTOR,
     "namespaces": ["default"], "namespaceSelector": SELECTOR,
-    "matchLabelKeys": ["tier"], "mismatchLabelKeys": ["rack"],
+    "matchLabelKeys": ["layer"], "mismatchLabelKeys": ["rack"],
 }  # fmt: skip
 AMOUNTS = {"requests": {"cpu": "500m"}, "limits": {"memory": "1Gi"}}
 STATUS = {
@@ -54,7 +54,7 @@ def everything(namespace: str) -> dict[str, Any]:
     return {
         "metadata": {
             "name": "full", "namespace": namespace,
-            "labels": {"app": "db", "empty": "", "tier": "t", "rack": "r"},
+            "labels": {"app": "db", "empty": "", "layer": "t", "rack": "r"},
             "finalizers": [FINALIZER],
             "ownerReferences": [
                 {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1",
