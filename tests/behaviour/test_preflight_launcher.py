@@ -173,6 +173,20 @@ def test_a_toleration_that_the_api_server_refuses_in_the_launcher():
     assert issue(verdict, "RuleValuesDiffer").path.endswith(".tolerations[0].value")
 
 
+def test_admission_refuses_an_affinity_itself():
+    term = {"matchExpressions": [{"key": "a", "operator": "In"}]}
+    rule = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    verdict = ask(vm(affinity={"nodeAffinity": rule}), kubevirt(), ROOMY)
+    found = issue(verdict, "RuleValuesDiffer")
+    assert found.stage is Stage.ADMISSION
+    assert found.path.endswith("nodeSelectorTerms[0].matchExpressions[0].values")
+
+
+def test_admission_refuses_the_words_of_a_toleration_itself():
+    made = vm(tolerations=[{"key": "a", "operator": "Exists", "effect": "Never"}])
+    assert issue(ask(made, kubevirt(), ROOMY), "RuleChoiceUnknown").stage is Stage.ADMISSION
+
+
 def test_admission_refuses_a_constraint_itself():
     rule = {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 0}
     verdict = ask(vm(topologySpreadConstraints=[rule]), kubevirt(), ROOMY)

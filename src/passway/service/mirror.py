@@ -156,7 +156,7 @@ class Mirror:
             try:
                 version = await _complete(events, listing)
             except PasswayError as error:
-                _log.info("%s are listed, and not streamed: %s", kind.plural, error)
+                _log.debug("%s are listed, and not streamed: %s", kind.plural, error)
                 return False
             listing.done(version)
             self._mark(kind, Read.READ)

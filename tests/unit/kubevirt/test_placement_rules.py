@@ -74,6 +74,7 @@ def test_a_fault_of_an_affinity_and_its_place(tree, rule, path):
 def test_a_sound_affinity():
     tree = {
         **expression("In", "x"),
+        "podAntiAffinity": {PREFERRED: [{"weight": 100, "podAffinityTerm": {"topologyKey": "a"}}]},
         "podAffinity": {REQUIRED: [{"topologyKey": "zone", "namespaces": ["a"], "labelSelector": {
             "matchExpressions": [{"key": "example.com/a", "operator": "Exists"}]}}]},
     }  # fmt: skip
