@@ -6,9 +6,11 @@ map before it writes to it again; taking a snapshot therefore costs nothing that
 Free = allocatable minus the requests of the pods assigned to the node, never allocatable alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
@@ -46,6 +48,12 @@ class Usage(msgspec.Struct, gc=False):
 
 
 NO_USAGE: Final = Usage()
+POD_KEY: Final = attrgetter("namespace", "name")
+
+
+def position(pods: Sequence[FoldedPod], key: Key) -> int:
+    """Where the pod is, or would be, in a node's list, which is sorted."""
+    return bisect_left(pods, key, key=POD_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +67,8 @@ class Snapshot:
     """Pods with a required anti-affinity: they may keep others away."""
     nominated: Mapping[Key, FoldedPod] = field(default_factory=dict)
     """Pending pods for which the scheduler keeps room on a node."""
-    pods: Mapping[str, Mapping[str, FoldedPod]] = field(default_factory=dict)
-    """Namespace -> name -> unfinished pod, assigned or not."""
+    places: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    """Namespace -> name of an unfinished pod -> its node, or None while it is pending."""
     advertisers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Device resource or hugepage size -> the nodes whose capacity or allocatable names it."""
     objects: Mapping[str, Mapping[Key, Any]] = field(default_factory=dict)
@@ -91,7 +99,7 @@ class Snapshot:
 
     def _filled(self, kind: Kind) -> bool:
         if kind is kinds.PODS:
-            return bool(self.pods)
+            return bool(self.places)
         return bool(self.nodes if kind is kinds.NODES else self.objects.get(kind.plural))
 
     def all(self, kind: Kind, record: type[R]) -> Mapping[Key, R]:
@@ -115,6 +123,19 @@ class Snapshot:
 
     def pods_on(self, node: str) -> Sequence[FoldedPod]:
         return self.usage.get(node, NO_USAGE).pods
+
+    def assigned_in(self, namespaces: Collection[str]) -> Iterator[FoldedPod]:
+        """The assigned pods of these namespaces, in no order."""
+        if 2 * len(namespaces) > len(self.places):  # then it is quicker to look at all pods
+            wanted = frozenset(namespaces)
+            for held in self.usage.values():
+                yield from [pod for pod in held.pods if pod.namespace in wanted]
+            return
+        for namespace in namespaces:
+            for name, node in self.places.get(namespace, {}).items():
+                if node is not None:
+                    pods = self.usage[node].pods
+                    yield pods[position(pods, (namespace, name))]
 
     def holders(self, resource: str) -> Iterator[tuple[FoldedPod, int]]:
         """The assigned pods that hold units of a device or hugepage resource, and how many."""

@@ -6,9 +6,8 @@ nothing while nothing changes. The order in which events of different objects ar
 change the state. It performs no IO and knows no clock.
 """
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Iterable
-from operator import attrgetter
 from sys import intern
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from passway.cluster.amounts import HUGEPAGES, NATIVE
 from passway.cluster.fold import FoldedPod, NodeInfo, fold_node, fold_pod
 from passway.cluster.kinds import Kind
 from passway.cluster.records import Meta, Node, Pod, PodMeta, Record
-from passway.cluster.snapshot import NO_USAGE, Key, Read, Snapshot, Usage
+from passway.cluster.snapshot import NO_USAGE, POD_KEY, Key, Read, Snapshot, Usage, position
 from passway.model.errors import InvalidInput
 from passway.model.quantity import InvalidQuantity
 
@@ -25,7 +24,6 @@ _WHOLE: Final = tuple(
     kind.plural for kind in kinds.ALL if kind is not kinds.NODES and kind is not kinds.PODS
 )
 """The kinds whose objects are kept as they are."""
-_POD_KEY: Final = attrgetter("namespace", "name")
 
 
 class ClusterState:
@@ -35,7 +33,7 @@ class ClusterState:
         self._maps: dict[str, dict[Any, Any]] = {}
         self._shared: set[str] = set()
         self._fresh: set[str] = set()
-        self._own: dict[str, dict[str, FoldedPod]] = {}
+        self._own: dict[str, dict[str, str | None]] = {}
         self._reads: dict[str, Read] = {}
         self._versions: dict[str, str] = {}
         self._confirmed: dict[str, str] = {}
@@ -49,7 +47,7 @@ class ClusterState:
         made = cls()
         maps: dict[str, Any] = {
             "nodes": snapshot.nodes, "usage": snapshot.usage, "pending": snapshot.pending,
-            "guarded": snapshot.guarded, "nominated": snapshot.nominated, "pods": snapshot.pods,
+            "guarded": snapshot.guarded, "nominated": snapshot.nominated, "places": snapshot.places,
             "advertisers": snapshot.advertisers, **snapshot.objects,
         }  # fmt: skip
         made._maps, made._shared = maps, set(maps)  # shared: copied before the first write
@@ -138,7 +136,7 @@ class ClusterState:
                 pending=maps.get("pending", {}),
                 guarded=maps.get("guarded", {}),
                 nominated=maps.get("nominated", {}),
-                pods=maps.get("pods", {}),
+                places=maps.get("places", {}),
                 advertisers=maps.get("advertisers", {}),
                 objects={plural: maps[plural] for plural in _WHOLE if maps.get(plural)},
                 reads=dict(self._reads),
@@ -190,8 +188,8 @@ class ClusterState:
 
     def _keys(self, kind: Kind) -> list[Key]:
         if kind is kinds.PODS:
-            pods = self._maps.get("pods", {})
-            return [(namespace, name) for namespace, held in pods.items() for name in held]
+            places = self._maps.get("places", {})
+            return [(namespace, name) for namespace, names in places.items() for name in names]
         if kind is kinds.NODES:
             return [("", name) for name in self._maps.get("nodes", {})]
         return list(self._maps.get(kind.plural, {}))
@@ -243,10 +241,9 @@ class ClusterState:
             advertisers[resource] = advertisers.get(resource, frozenset()) | {node}
 
     def _set_pod(self, key: Key, pod: FoldedPod | None) -> None:
-        before = self._maps.get("pods", {}).get(key[0], {}).get(key[1])
+        before = self._pod(key)
         if before == pod:
             return  # nothing that is kept has changed
-        self._keep(key, pod)
         if before and pod and before.node == pod.node and before.requests == pod.requests:
             self._swap(pod)
         else:
@@ -254,10 +251,23 @@ class ClusterState:
                 self._place(before, add=False)
             if pod is not None:
                 self._place(pod, add=True)
+            self._index(key, pod)
         if before is not None and (before.anti_affinity or before.nominated_node):
             self._mark_out(before, add=False)
         if pod is not None and (pod.anti_affinity or pod.nominated_node):
             self._mark_out(pod, add=True)
+
+    def _pod(self, key: Key) -> FoldedPod | None:
+        """The pod as it was last seen."""
+        names = self._maps.get("places", {}).get(key[0])
+        if names is None or key[1] not in names:
+            return None
+        node = names[key[1]]
+        if node is None:
+            waiting: FoldedPod = self._maps["pending"][key]
+            return waiting
+        pods: list[FoldedPod] = self._maps["usage"][node].pods
+        return pods[position(pods, key)]
 
     def _mark_out(self, pod: FoldedPod, *, add: bool) -> None:
         """Pods that others are judged by, wherever they are."""
@@ -266,24 +276,20 @@ class ClusterState:
         if pod.node is None and pod.nominated_node:
             self._enter("nominated", pod, add=add)
 
-    def _keep(self, key: Key, pod: FoldedPod | None) -> None:
+    def _index(self, key: Key, pod: FoldedPod | None) -> None:
+        """Where the pod is from now on."""
         namespace = key[0]
-        held = self._own.get(namespace)
-        if held is None:
-            held = self._owned(namespace)
+        names = self._own.get(namespace)
+        if names is None:
+            places = self._write("places")
+            names = places.get(namespace, {}).copy()
+            places[intern(namespace)] = self._own[intern(namespace)] = names
         if pod is not None:
-            held[pod.name] = pod
+            names[pod.name] = pod.node
         else:
-            del held[key[1]]
-            if not held:
-                del self._maps["pods"][namespace], self._own[namespace]
-
-    def _owned(self, namespace: str) -> dict[str, FoldedPod]:
-        """The pods of the namespace, safe to write to."""
-        pods = self._write("pods")
-        found: dict[str, FoldedPod] = pods.get(namespace, {}).copy()
-        pods[intern(namespace)] = self._own[intern(namespace)] = found
-        return found
+            del names[key[1]]
+            if not names:
+                del self._maps["places"][namespace], self._own[namespace]
 
     def _swap(self, pod: FoldedPod) -> None:
         """A pod that still holds the same."""
@@ -291,7 +297,7 @@ class ClusterState:
             self._enter("pending", pod, add=True)
         else:
             pods = self._held(pod.node).pods
-            pods[_index(pods, pod)] = pod
+            pods[position(pods, pod.key)] = pod
 
     def _place(self, pod: FoldedPod, *, add: bool) -> None:
         if pod.node is None:
@@ -299,10 +305,10 @@ class ClusterState:
             return
         held = self._held(pod.node)
         if add:
-            insort(held.pods, pod, key=_POD_KEY)
+            insort(held.pods, pod, key=POD_KEY)
             _shift(held.free, pod.requests, -1)
         else:
-            del held.pods[_index(held.pods, pod)]
+            del held.pods[position(held.pods, pod.key)]
             _shift(held.free, pod.requests, 1)
             self._drop_unused(pod.node, held)
 
@@ -373,11 +379,6 @@ def _advertised(node: NodeInfo | None) -> frozenset[str]:
             not name.startswith(HUGEPAGES) or node.allocatable.get(name) or node.capacity.get(name)
         )
     )
-
-
-def _index(pods: list[FoldedPod], pod: FoldedPod) -> int:
-    """Where the pod of that name is."""
-    return bisect_left(pods, _POD_KEY(pod), key=_POD_KEY)
 
 
 def _shift(free: dict[str, int], amounts: Iterable[tuple[str, int]], sign: int) -> None:

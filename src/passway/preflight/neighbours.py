@@ -115,19 +115,21 @@ def seen(
     read = Namespaces(None if anywhere else snapshot.all(kinds.NAMESPACES, Named), assumed=True)
     found: dict[int, Mapping[str, str] | None] = {}  # pods of one owner share their labels
     told = _telling(selectors)
-    for namespace, pods in snapshot.pods.items():
-        here = bool(own.spread) and namespace == own.namespace
-        if not here and not any(reaches(term, own.namespace, namespace, read) for term in terms):
+    reached = [
+        namespace
+        for namespace in snapshot.places
+        if (own.spread and namespace == own.namespace)
+        or any(reaches(term, own.namespace, namespace, read) for term in terms)
+    ]
+    for pod in snapshot.assigned_in(reached):
+        held = pod.labels
+        if told and told.isdisjoint(held):
             continue
-        for pod in pods.values():
-            held = pod.labels
-            if told and told.isdisjoint(held):
-                continue
-            if id(held) not in found:
-                found[id(held)] = _selected(pod, selectors)
-            labels, node = found[id(held)], snapshot.nodes.get(pod.node or "")
-            if labels is not None and node is not None:
-                yield pod, labels, node
+        if id(held) not in found:
+            found[id(held)] = _selected(pod, selectors)
+        labels, node = found[id(held)], snapshot.nodes.get(pod.node or "")
+        if labels is not None and node is not None:
+            yield pod, labels, node
 
 
 def _telling(selectors: list[LabelSelector]) -> frozenset[str]:

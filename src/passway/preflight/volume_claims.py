@@ -214,7 +214,7 @@ def users(question: Question, item: Claimed) -> list[FoldedPod]:
     snapshot = question.snapshot
     return [
         pod
-        for pod in snapshot.pods.get(question.spec.namespace, {}).values()
+        for pod in snapshot.assigned_in((question.spec.namespace,))
         if item.name in pod.volume_claims and pod.node in snapshot.nodes
     ]
 

@@ -408,13 +408,21 @@ def test_a_list_with_a_fault_replaces_nothing():
 def test_pods_are_known_by_their_namespace():
     made = state([pod("a", "n"), pod("b", namespace="other"), pod("c", phase="Succeeded")])
     before = made.snapshot()
-    assert {key: set(pods) for key, pods in before.pods.items()} == {
-        "default": {"a"}, "other": {"b"},
-    }  # fmt: skip
+    assert before.places == {"default": {"a": "n"}, "other": {"b": None}}
     made.delete(kinds.PODS, "other", "b")
     made.apply(*decode_object(pod("d")))
-    assert {key: set(pods) for key, pods in made.snapshot().pods.items()} == {"default": {"a", "d"}}
-    assert set(before.pods) == {"default", "other"}
+    assert made.snapshot().places == {"default": {"a": "n", "d": None}}
+    assert set(before.places) == {"default", "other"}
+
+
+@pytest.mark.parametrize("others", [0, 3], ids=["by all pods", "by name"])
+def test_assigned_pods_of_a_namespace(others):
+    made = state(
+        [pod("a", "n"), pod("c", "m"), pod("waiting"),
+         *(pod("b", "n", namespace=f"other-{number}") for number in range(others))]
+    )  # fmt: skip
+    found = made.snapshot().assigned_in(["default", "none"])
+    assert sorted(pod.name for pod in found) == ["a", "c"]
 
 
 def test_pods_with_a_nominated_node_are_known_until_they_are_assigned():
