@@ -5,11 +5,11 @@ watch, so that every index follows. What was read of a kind stays as it was: an 
 over a kind that nobody could read does not make it known.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from passway.cluster.kinds import PODS, Kind
+from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Key, Snapshot
 from passway.cluster.state import ClusterState
 
@@ -32,46 +32,3 @@ def overlaid(snapshot: Snapshot, events: Iterable[ObjectEvent]) -> Snapshot:
     for event in events:
         state.put(event.kind, event.key, event.kept)
     return state.snapshot(snapshot.at)
-
-
-class Draft:
-    """A cluster to try things on: events are laid over it, and taken back in reverse.
-
-    Cheaper than an overlay for each step, which would index all pods anew. Only for pods that are
-    new, and for objects that are kept whole.
-    """
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._state = ClusterState.of(snapshot)
-        self._at = snapshot.at
-        self._undo: list[list[ObjectEvent]] = []
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The cluster as it is tried now."""
-        return self._state.snapshot(self._at)
-
-    def push(self, events: Sequence[ObjectEvent]) -> None:
-        """Lays events over it."""
-        before = self.snapshot.objects
-        self._undo.append(
-            [
-                ObjectEvent(
-                    event.kind,
-                    event.key,
-                    None
-                    if event.kind is PODS
-                    else before.get(event.kind.plural, {}).get(event.key),
-                )
-                for event in reversed(events)
-            ]
-        )
-        self._put(events)
-
-    def pop(self) -> None:
-        """Takes the last events back."""
-        self._put(self._undo.pop())
-
-    def _put(self, events: Iterable[ObjectEvent]) -> None:
-        for event in events:
-            self._state.put(event.kind, event.key, event.kept)

@@ -12,7 +12,7 @@ from typing import Final
 
 from passway.cluster import kinds
 from passway.cluster.fold import FoldedPod
-from passway.cluster.overlay import Draft, ObjectEvent
+from passway.cluster.overlay import ObjectEvent, overlaid
 from passway.cluster.records import PodAffinity, PodAffinityTerm
 from passway.cluster.snapshot import Key, Snapshot
 from passway.manifest.spec import MachineSpec
@@ -49,7 +49,7 @@ def moves(specs: Mapping[Key, MachineSpec], snapshot: Snapshot) -> Moves:
     if Fits.NO not in answers:
         order = sorted(alone, key=lambda key: (alone[key].places or 0, key))
         steps = iter(range(len(order) + MORE_STEPS))
-        placed = _arranged(order, specs, Draft(snapshot), steps)
+        placed = _arranged(order, specs, snapshot, steps)
         if placed is None:
             together = Fits.UNKNOWN if next(steps, None) is None else Fits.NO
         else:
@@ -61,22 +61,21 @@ def moves(specs: Mapping[Key, MachineSpec], snapshot: Snapshot) -> Moves:
 def _arranged(
     keys: Sequence[Key],
     specs: Mapping[Key, MachineSpec],
-    draft: Draft,
+    snapshot: Snapshot,
     steps: Iterator[int],
 ) -> dict[Key, str] | None:
     """A node for each VM; None where there is no arrangement, or the steps are used up."""
     if not keys:
         return {}
     key, *others = keys
-    question, verdict = again(specs[key], draft.snapshot, key)
+    question, verdict = again(specs[key], snapshot, key)
     for node in _tightest_first(verdict):
         if next(steps, None) is None:
             return None
-        draft.push((_launcher(question, key, node), *charged(question)))
-        rest = _arranged(others, specs, draft, steps)
+        after = overlaid(snapshot, (_launcher(question, key, node), *charged(question)))
+        rest = _arranged(others, specs, after, steps)
         if rest is not None:
             return {key: node, **rest}
-        draft.pop()
     return None
 
 

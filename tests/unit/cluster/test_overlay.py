@@ -4,7 +4,7 @@ import msgspec
 from tests.builders import GPU, cluster, node, pod, quota
 
 from passway.cluster import kinds
-from passway.cluster.overlay import Draft, ObjectEvent, overlaid
+from passway.cluster.overlay import ObjectEvent, overlaid
 from passway.cluster.snapshot import Read
 
 OBJECTS = (
@@ -56,24 +56,13 @@ def test_what_was_read_stays_as_it_was():
     assert (after.at, after.versions) == (before.at, before.versions)
 
 
-def test_a_draft_is_changed_and_changed_back():
+def test_overlays_lie_on_each_other_and_leave_what_is_below():
     before = cluster(*OBJECTS)
-    draft = Draft(before)
-    assert draft.snapshot == before
     pods = [
         msgspec.structs.replace(before.pods_on("a")[0], name=f"new-{index}") for index in range(2)
     ]
-    kept = before.objects["resourcequotas"][("default", "q")]
-    other = msgspec.structs.replace(kept, spec=None)
-    draft.push([ObjectEvent(kinds.PODS, pods[0].key, pods[0])])
-    between = draft.snapshot
-    draft.push([
-        ObjectEvent(kinds.PODS, pods[1].key, pods[1]),
-        ObjectEvent(kinds.QUOTAS, ("default", "q"), other),
-    ])  # fmt: skip
-    assert draft.snapshot.free("a", GPU) == before.free("a", GPU) - 2
-    assert draft.snapshot.objects["resourcequotas"][("default", "q")] == other
-    draft.pop()
-    assert draft.snapshot == between
-    draft.pop()
-    assert draft.snapshot == before == cluster(*OBJECTS)
+    one = overlaid(before, [ObjectEvent(kinds.PODS, pods[0].key, pods[0])])
+    two = overlaid(one, [ObjectEvent(kinds.PODS, pods[1].key, pods[1])])
+    held = before.free("a", GPU)
+    assert [view.free("a", GPU) for view in (before, one, two)] == [held, held - 1, held - 2]
+    assert before == cluster(*OBJECTS)
