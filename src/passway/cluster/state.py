@@ -52,6 +52,7 @@ class ClusterState:
         }  # fmt: skip
         made._maps, made._shared = maps, set(maps)  # shared: copied before the first write
         made._reads, made._versions = dict(snapshot.reads), dict(snapshot.versions)
+        made._within, made._confirmed = dict(snapshot.within), dict(snapshot.confirmed)
         return made
 
     # -- events ---------------------------------------------------------------------------------

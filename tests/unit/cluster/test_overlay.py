@@ -1,7 +1,7 @@
 """An overlay is what the same events would have made of the state."""
 
 import msgspec
-from tests.builders import GPU, cluster, node, pod, quota
+from tests.builders import GPU, cluster, node, pod, quota, state
 
 from passway.cluster import kinds
 from passway.cluster.overlay import ObjectEvent, overlaid
@@ -48,12 +48,18 @@ def test_objects_change_come_and_go():
 
 
 def test_what_was_read_stays_as_it_was():
-    before = cluster(*OBJECTS, unread=[kinds.NODES])
+    fed = state(OBJECTS, unread=[kinds.NODES])
+    fed.mark(kinds.VOLUME_CLAIMS, Read.FORBIDDEN, within=frozenset({"default"}))
+    fed.confirm(kinds.PODS, "2026-11-30T00:00:00Z")
+    before = fed.snapshot()
     info = before.nodes["a"]
     new = msgspec.structs.replace(info, name="c")
     after = overlaid(before, [ObjectEvent(kinds.NODES, ("", "c"), new)])
     assert (after.read(kinds.NODES), sorted(after.nodes)) == (Read.UNREAD, ["a", "b", "c"])
     assert (after.at, after.versions) == (before.at, before.versions)
+    assert after.confirmed == {"pods": "2026-11-30T00:00:00Z"}
+    assert after.read(kinds.VOLUME_CLAIMS, "default").known
+    assert not after.read(kinds.VOLUME_CLAIMS, "other").known
 
 
 def test_overlays_lie_on_each_other_and_leave_what_is_below():
