@@ -65,8 +65,10 @@ class ClusterBackend(Reading):
     async def permit(
         self, permit: Permit, *, dry_run: bool = False, confirm: bool = False
     ) -> d.PermitChange:
-        change = plan_permit(self.snapshot, permit)
-        return await self._apply("permit", change, dry_run=dry_run, confirm=confirm)
+        def plan() -> Change:
+            return plan_permit(self.snapshot, permit)
+
+        return await self._apply("permit", plan, dry_run=dry_run, confirm=confirm)
 
     async def unpermit(
         self,
@@ -77,8 +79,10 @@ class ClusterBackend(Reading):
         confirm: bool = False,
         force: bool = False,
     ) -> d.PermitChange:
-        change = plan_unpermit(self.snapshot, resource_name, selector)
-        return await self._apply("unpermit", change, dry_run=dry_run, confirm=confirm, force=force)
+        def plan() -> Change:
+            return plan_unpermit(self.snapshot, resource_name, selector)
+
+        return await self._apply("unpermit", plan, dry_run=dry_run, confirm=confirm, force=force)
 
     async def create(self, machine: dict[str, Any], *, dry_run: bool = False) -> d.MachineCreated:
         meta = machine["metadata"]
@@ -96,8 +100,16 @@ class ClusterBackend(Reading):
         return created(verdict, snapshot, made["metadata"].get("uid"), dry_run=dry_run)
 
     async def _apply(
-        self, action: str, change: Change, *, dry_run: bool, confirm: bool, force: bool = False
+        self,
+        action: str,
+        plan: Callable[[], Change],
+        *,
+        dry_run: bool,
+        confirm: bool,
+        force: bool = False,
     ) -> d.PermitChange:
+        """Writes what is planned, and looks whether anything would be left to do."""
+        change = plan()
         if not change.changed or dry_run:
             return report.change(change, applied=False)
         target = f"{change.kind.kind} {change.target}"
@@ -122,6 +134,13 @@ class ClusterBackend(Reading):
             self._record(action, target, change.before, change.after, error.code)
             raise
         self._mirror.apply(written)
+        if plan().changed:
+            self._record(action, target, change.before, change.after, "NOT_KEPT")
+            raise Conflict(
+                f"the API server took the change of {target}, and did not keep it",
+                code="NOT_KEPT",
+                hint="look for a webhook, or a conversion of its versions, that takes the list out",
+            )
         self._record(action, target, change.before, change.after, "done")
         version = written["metadata"].get("resourceVersion")
         return report.change(change, applied=True, resource_version=version)

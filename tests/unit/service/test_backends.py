@@ -457,6 +457,20 @@ async def test_a_concurrent_change_is_an_answer_and_writes_nothing():
         assert stored["spec"]["configuration"]["permittedHostDevices"] == {}
 
 
+async def test_a_change_that_the_api_server_does_not_keep_is_not_called_done():
+    async with Live(*OBJECTS) as live:
+        write = live.cluster.patch
+
+        async def forgetful(kind, name, namespace, patch):
+            return await write(kind, name, namespace, {"metadata": patch["metadata"]})
+
+        live.cluster.patch = forgetful
+        with pytest.raises(Conflict, match="did not keep it") as caught:
+            await live.backend.permit(A10, confirm=True)
+        assert caught.value.code == "NOT_KEPT"
+        assert live.audit.entries()[-1].result == "NOT_KEPT"
+
+
 async def test_two_concurrent_permits_lose_nothing():
     async with Live(*OBJECTS) as live:
         wanted = [permit_of("pci", f"a.b/r{i}", selector=f"10de:000{i}") for i in range(6)]
