@@ -48,6 +48,7 @@ peers: setup controlplane
 	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.watch
 	$(BIN)/python -m benchmarks.watch --json
+	$(BIN)/python -m benchmarks.watch --plane --rate 300
 
 # Mutation testing of the models of KubeVirt; about half an hour.
 mutants: setup .venv-mutants/ready
