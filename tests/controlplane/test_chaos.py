@@ -5,33 +5,36 @@ lists of exactly the versions that it was made of.
 """
 
 import asyncio
-import gc
+import json
 import os
 import signal
+import sys
 import time
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import aiohttp
+import msgspec
 import pytest
 from tests.builders import GPU, node, pci, vm
-from tests.builders import machine as machine_of
 from tests.controlplane.kubevirts import KubeVirt
 from tests.controlplane.plane import Answer, Plane, free_port
-from tests.faulty import until as until_true
 
+from passway.api.app import utc_now
+from passway.api.bodies import FILE
 from passway.cluster import kinds
 from passway.cluster.dump import decode_object
 from passway.cluster.snapshot import Read, Snapshot
 from passway.cluster.state import ClusterState
-from passway.kube.client import KubeCluster
-from passway.kube.config import load_config
 from passway.kube.objects import path_of
-from passway.model.errors import PasswayError
+from passway.manifest.vm import parse_manifest
 from passway.preflight.walk import check
-from passway.service.mirror import Mirror
+from passway.service import report
+from passway.service.documents import Document
 
 MINUTES = float(os.environ.get("PASSWAY_CHAOS_MINUTES", "0"))
 pytestmark = [
@@ -41,11 +44,10 @@ pytestmark = [
 VERDICTS = 20
 CHECKED = 50
 BACK_S = 5.0
+LOST_S = 60.0
 GROWTH = 1.1
-READ = (
-    kinds.NODES, kinds.PODS, kinds.NAMESPACES, kinds.QUOTAS, kinds.LIMIT_RANGES, kinds.KUBEVIRTS,
-    kinds.HYPERCONVERGEDS, kinds.CRDS, kinds.RUNTIME_CLASSES, kinds.VOLUME_CLAIMS, kinds.VOLUMES,
-)  # fmt: skip
+MANIFEST = vm(gpus=[GPU])
+(SPEC,) = parse_manifest(json.dumps(MANIFEST), FILE, "default").require()
 
 
 class Chaos:
@@ -62,7 +64,7 @@ class Chaos:
         self.faults: list[tuple[str, float]] = []
         self.judged: list[tuple[bool, bool]] = []
         """(in a fault, answered)"""
-        self.kept: list[tuple[Any, Snapshot]] = []
+        self.kept: list[dict[str, Any]] = []
         self.wrong: list[str] = []
         self.compared = 0
 
@@ -151,7 +153,7 @@ class Chaos:
     async def rotated(self) -> None:
         await asyncio.to_thread(self.rotate)
 
-    async def ill_treat(self, mirror: Mirror, until: float) -> None:
+    async def ill_treat(self, service: "Service", until: float) -> None:
         """Fault after fault; each time what was changed after it must be seen soon."""
         while time.monotonic() < until:
             await asyncio.sleep(2 + 4 * self.random.random())
@@ -161,7 +163,9 @@ class Chaos:
             name = f"mark-{len(self.faults)}"
             await asyncio.to_thread(self._create, name)
             over = time.monotonic()
-            await until_true(lambda name=name: name in mirror.snapshot().nodes, 60.0)
+            while not await service.knows(name):
+                assert time.monotonic() < over + LOST_S
+                await asyncio.sleep(0.05)
             self.faults.append((fault.__name__, time.monotonic() - over))
             self.faulty = False
 
@@ -193,21 +197,14 @@ class Chaos:
 
     # -- verdicts -------------------------------------------------------------------------------
 
-    async def judge(self, mirror: Mirror, until: float) -> None:
-        spec, number = machine_of(vm(gpus=[GPU])), 0
-        begun = time.monotonic()
+    async def judge(self, service: "Service", until: float) -> None:
+        number, begun = 0, time.monotonic()
         while time.monotonic() < until:
             number += 1
-            try:
-                snapshot = mirror.snapshot()
-                verdict = check(spec, snapshot)
-                answered = snapshot.read(kinds.NODES).known
-            except PasswayError:
-                answered = False
-            else:
-                if number % CHECKED == 0:
-                    self.kept.append((verdict, snapshot))
-            self.judged.append((self.faulty, answered))
+            verdict = await service.ask("POST", "/api/v1/preflight", MANIFEST)
+            self.judged.append((self.faulty, verdict is not None))
+            if verdict is not None and number % CHECKED == 0:
+                self.kept.append(verdict)
             await asyncio.sleep(max(0.0, begun + number / VERDICTS - time.monotonic()))
 
     async def recompute(self, until: float) -> None:
@@ -215,37 +212,96 @@ class Chaos:
             if not self.kept or self.faulty:
                 await asyncio.sleep(0.05)
                 continue
-            verdict, snapshot = self.kept.pop(0)
+            verdict = self.kept.pop(0)
             with suppress(Answer, OSError):  # it will not be known
-                fresh = await asyncio.to_thread(self._exactly, snapshot)
-                again = check(machine_of(vm(gpus=[GPU])), fresh)
+                snapshot = await asyncio.to_thread(self._exactly, verdict["read"])
+                again = _answer(report.verdict(check(SPEC, snapshot), snapshot))
                 self.compared += 1
-                if again != verdict:
-                    self.wrong.append(f"{snapshot.versions}: {verdict} != {again}")
+                if _told(again) != _told(verdict):
+                    self.wrong.append(f"{verdict} != {again}")
 
-    def _exactly(self, snapshot: Snapshot) -> Snapshot:
-        """The cluster at the versions of a snapshot."""
+    def _exactly(self, read: list[dict[str, Any]]) -> Snapshot:
+        """The cluster at the versions that a verdict was made of."""
         state = ClusterState()
-        for kind in READ:
-            version = snapshot.versions.get(kind.plural)
-            if version:
+        for item in read:
+            kind = kinds.BY_PLURAL[item["kind"]]
+            if version := item["resource_version"]:
+                assert item["age_seconds"] is not None
                 query = f"?resourceVersion={version}&resourceVersionMatch=Exact"
                 listed = self.plane.request("GET", path_of(kind, None) + query)
-                for item in listed["items"]:
+                for found in listed["items"]:
                     made = decode_object(
-                        {"apiVersion": kind.api_version, "kind": kind.kind, **item}
+                        {"apiVersion": kind.api_version, "kind": kind.kind, **found}
                     )
                     assert made is not None
                     state.apply(*made)
-            if snapshot.reads.get(kind.plural):
-                state.mark(kind, Read(snapshot.reads[kind.plural]))
-        return state.snapshot(snapshot.at)
+            state.mark(kind, Read(item["read"]))
+        return state.snapshot(utc_now())
 
 
-def resident_mb() -> float:
-    status = Path("/proc/self/status").read_text()
-    (line,) = [line for line in status.splitlines() if line.startswith("VmRSS")]
-    return int(line.split()[1]) / 1024
+def _answer(document: Document) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(msgspec.json.encode(document))
+    return made
+
+
+def _told(verdict: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in verdict.items() if name != "read"}
+
+
+class Service:
+    """`passway serve` in a process of its own: what it answers, and what it needs."""
+
+    def __init__(self, session: aiohttp.ClientSession, running: Process, url: str) -> None:
+        self._session = session
+        self._running = running
+        self._url = url
+
+    async def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """The answer; None where there is none."""
+        with suppress(aiohttp.ClientError, TimeoutError):
+            async with self._session.request(method, self._url + path, json=body) as response:
+                return await response.json() if response.status == 200 else None
+
+    async def knows(self, node_name: str) -> bool:
+        found = await self.ask("GET", "/api/v1/nodes")
+        return found is not None and node_name in {item["name"] for item in found["items"]}
+
+    def resident_mb(self) -> float:
+        own = self._running.pid
+        (pid,) = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+        status = Path(f"/proc/{pid}/status").read_text()
+        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS")]
+        return int(line.split()[1]) / 1024
+
+
+@asynccontextmanager
+async def serving(kubeconfig: str, folder: Path, limit_s: float) -> AsyncIterator[Service]:
+    """Ends it in the end, which it must do in order: with code 0 and no task left over."""
+    tokens = folder / "tokens.yaml"
+    tokens.write_text("[{token: chaos-chaos-chaos, user: chaos, role: cluster.admin}]")
+    tokens.chmod(0o600)
+    with (folder / "serve.log").open("w+") as log:
+        running = await asyncio.create_subprocess_exec(
+            "timeout", "--foreground", "--signal=KILL", str(limit_s),
+            sys.executable, "-m", "passway", "serve", "--port", "0",
+            "--kubeconfig", kubeconfig, "--tokens", str(tokens),
+            stdout=asyncio.subprocess.PIPE, stderr=log,
+        )  # fmt: skip
+        try:
+            assert running.stdout is not None
+            url = (await running.stdout.readline()).decode().split()[-1]
+            headers = {"Authorization": "Bearer chaos-chaos-chaos"}
+            timeout = aiohttp.ClientTimeout(total=5)
+            async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
+                yield Service(session, running, url)
+        finally:
+            running.terminate()
+            code = await running.wait()
+        log.seek(0)
+        said = log.read()
+    assert code == 0, said[-3000:]
+    assert "Task was destroyed" not in said
+    assert "never retrieved" not in said
 
 
 @pytest.fixture
@@ -270,25 +326,17 @@ def own(tmp_path: Path) -> Any:
 async def test_verdicts_survive(own: Plane) -> None:
     chaos = Chaos(own, seed=int(time.time()))
     await asyncio.to_thread(chaos.rotate)
-    before = asyncio.all_tasks()
-    early = 0.0
-    until = time.monotonic() + MINUTES * 60
-    async with (
-        chaos.proxy(),
-        KubeCluster(load_config(chaos.config())) as cluster,
-        Mirror(cluster, read=READ, relist_s=1.0) as mirror,
-    ):
-        await mirror.ready(60)
+    limit_s = MINUTES * 60 + 180
+    async with chaos.proxy(), serving(chaos.config(), own.folder, limit_s) as service:
+        until = time.monotonic() + MINUTES * 60
         work = asyncio.gather(
-            chaos.ill_treat(mirror, until), chaos.change(until), chaos.judge(mirror, until),
+            chaos.ill_treat(service, until), chaos.change(until), chaos.judge(service, until),
             chaos.recompute(until),
         )  # fmt: skip
         await asyncio.sleep(min(60.0, MINUTES * 30))
-        gc.collect()
-        early = resident_mb()
+        early = service.resident_mb()
         await work
-        gc.collect()
-        late = resident_mb()
+        late = service.resident_mb()
     calm = [answered for faulty, answered in chaos.judged if not faulty]
     slow = [(name, round(took, 1)) for name, took in chaos.faults if took > BACK_S]
     print(
@@ -301,5 +349,3 @@ async def test_verdicts_survive(own: Plane) -> None:
     assert sum(calm) >= 0.99 * len(calm)
     assert slow == []
     assert late <= GROWTH * early
-    await asyncio.sleep(0.2)
-    assert asyncio.all_tasks() - before == set()

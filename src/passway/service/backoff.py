@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Final
 
 FIRST_S: Final = 0.5
-LONGEST_S: Final = 30.0
+LONGEST_S: Final = 3.0
+"""Whoever comes back is heard again within five seconds, however often it was away."""
 HEALTHY_S: Final = 10.0
 
 
