@@ -7,9 +7,11 @@ are off, and so is the admission plugin that would keep a new node tainted.
 
 import http.client
 import json
+import re
 import secrets
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,12 +22,13 @@ from tests.controlplane.keys import Keys, make_keys
 from tests.controlplane.observer import Observer
 from tests.controlplane.process import Component
 
-CONTROLLERS: Final = (
-    "*", "-node-lifecycle-controller", "-taint-eviction-controller",
-    "-persistentvolume-attach-detach-controller", "-service-lb-controller",
-    "-node-route-controller", "-cloud-node-lifecycle-controller",
-    "-root-ca-certificate-publisher-controller",
+OFF: Final = (
+    "node-lifecycle-controller", "taint-eviction-controller",
+    "persistentvolume-attach-detach-controller", "service-lb-controller",
+    "node-route-controller", "cloud-node-lifecycle-controller",
+    "root-ca-certificate-publisher-controller",
 )  # fmt: skip
+"""Controllers that are switched off, where the release has them."""
 NOBODY: Final = "nobody"
 """A user whom nothing is allowed."""
 
@@ -214,8 +217,18 @@ class Plane:
             "--cluster-signing-cert-file", keys.authority,
             "--cluster-signing-key-file", keys.key("ca"), "--leader-elect=false",
             "--kube-api-qps", "1000", "--kube-api-burst", "2000",
-            "--controllers", ",".join(CONTROLLERS),
+            "--controllers", ",".join(("*", *(f"-{name}" for name in self._switched_off()))),
         )  # fmt: skip
+
+    def _switched_off(self) -> list[str]:
+        """Those of OFF that this release knows: it refuses names that it does not."""
+        program = self._programs["kube-controller-manager"]
+        told = subprocess.run(
+            [*program, "--help"], check=True, capture_output=True, text=True, timeout=60
+        )
+        known = set(re.findall(r"[a-z-]+-controller\b", told.stdout))
+        assert known, told.stderr[-1000:]
+        return [name for name in OFF if name in known]
 
     # -- kubeconfigs ----------------------------------------------------------------------------
 
