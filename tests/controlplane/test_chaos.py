@@ -13,6 +13,7 @@ import time
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -46,6 +47,8 @@ CHECKED = 50
 BACK_S = 5.0
 LOST_S = 60.0
 GROWTH = 1.1
+AWAY = (Answer, OSError, HTTPException)
+"""What a request ends with while the server is killed."""
 MANIFEST = vm(gpus=[GPU])
 (SPEC,) = parse_manifest(json.dumps(MANIFEST), FILE, "default").require()
 
@@ -174,7 +177,7 @@ class Chaos:
         while True:
             try:
                 self.plane.request("POST", "/api/v1/nodes", node(name), expected=(201, 409))
-            except (Answer, OSError):
+            except AWAY:
                 assert time.monotonic() < end
                 time.sleep(0.05)
             else:
@@ -189,7 +192,7 @@ class Chaos:
             name = f"gpu-{self.random.randrange(8)}"
             amount = {GPU: str(self.random.randrange(4))}
             status = {"allocatable": amount, "capacity": {GPU: "4"}}
-            with suppress(Answer, OSError, Exception):
+            with suppress(*AWAY):
                 await asyncio.to_thread(
                     self.plane.request, "PATCH", f"/api/v1/nodes/{name}/status",
                     {"status": status}, content="application/merge-patch+json",
@@ -213,7 +216,7 @@ class Chaos:
                 await asyncio.sleep(0.05)
                 continue
             verdict = self.kept.pop(0)
-            with suppress(Answer, OSError):  # it will not be known
+            with suppress(*AWAY):  # it will not be known
                 snapshot = await asyncio.to_thread(self._exactly, verdict["read"])
                 again = _answer(report.verdict(check(SPEC, snapshot), snapshot))
                 self.compared += 1
