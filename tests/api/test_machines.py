@@ -1,12 +1,15 @@
 """Creating and judging VMs over REST: what refuses, what stands in the answer, what is left."""
 
+import asyncio
 import json
 
 import pytest
+from tests import builders
 
 from passway.api import examples
 from passway.cluster import kinds
 
+KEY = "ssh-ed25519 AAAAC3Nza me@here"
 YAML = {"Content-Type": "application/yaml"}
 INSTANCE = """\
 apiVersion: kubevirt.io/v1
@@ -53,6 +56,67 @@ async def test_a_vm_is_created_as_it_was_asked_for(user, cluster):
     assert stored["spec"]["runStrategy"] == "Halted"
     devices = stored["spec"]["template"]["spec"]["domain"]["devices"]
     assert devices["gpus"] == [{"name": "gpu", "deviceName": examples.A10}]
+
+
+async def test_everything_of_the_short_form_reaches_the_vm(user, cluster):
+    body = {
+        "name": "full", "namespace": "ml", "cpus": 2, "memory": 2048,
+        "disks": [
+            {"name": "boot", "data_volume": "full-boot", "bus": "scsi",
+             "new": {"storage": "20Gi", "url": "docker://quay.io/containerdisks/fedora:43",
+                     "storage_class": "fast"}},
+            {"name": "data", "persistent_volume_claim": "datasets"},
+            {"name": "tools", "container_disk": "quay.io/tools:1"},
+        ],
+        "interfaces": [{"name": "lan", "network_type": {"bridge": {"name": "lan"}}}],
+        "pod_network": False, "ssh_keys": [KEY],
+        "eviction_strategy": "LiveMigrateIfPossible", "run_strategy": "Halted",
+    }  # fmt: skip
+    refused = await user.post("/api/vms", json=body)
+    reasons = {issue["reason"]: issue["severity"] for issue in refused.json()["issues"]}
+    assert (refused.status_code, reasons) == (
+        422,
+        {"AttachmentMissing": "error", "VolumeMissing": "error", "VolumeNotPlaced": "unknown"},
+    )
+    await cluster.create(kinds.ATTACHMENTS, builders.attachment("lan", None, "ml"))
+    claim = {"spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+    await cluster.create(
+        kinds.VOLUME_CLAIMS, builders.obj("v1", "PersistentVolumeClaim", "datasets", "ml", **claim)
+    )
+    await cluster.create(kinds.VOLUMES, builders.obj("v1", "PersistentVolume", "pv"))
+    for _ in range(100):
+        if (await user.post("/api/vms?dry_run=true", json=body)).status_code == 200:
+            break
+        await asyncio.sleep(0.01)
+    answer = await user.post("/api/vms", json=body)
+    assert answer.status_code == 201, answer.text
+    spec = (await cluster.get(kinds.MACHINES, "full", "ml"))["spec"]
+    (template,) = spec["dataVolumeTemplates"]
+    assert template == {
+        "metadata": {"name": "full-boot"},
+        "spec": {
+            "source": {"registry": {"url": "docker://quay.io/containerdisks/fedora:43"}},
+            "storage": {"resources": {"requests": {"storage": "20Gi"}}, "storageClassName": "fast"},
+        },
+    }
+    instance = spec["template"]["spec"]
+    assert instance["volumes"] == [
+        {"name": "boot", "dataVolume": {"name": "full-boot"}},
+        {"name": "data", "persistentVolumeClaim": {"claimName": "datasets"}},
+        {"name": "tools", "containerDisk": {"image": "quay.io/tools:1"}},
+        {"name": "cloudinit", "cloudInitNoCloud": {
+            "userData": f"#cloud-config\nssh_authorized_keys:\n  - {KEY}\n"}},
+    ]  # fmt: skip
+    devices = instance["domain"]["devices"]
+    assert devices["disks"] == [
+        {"name": "boot", "disk": {"bus": "scsi"}, "bootOrder": 1},
+        {"name": "data", "disk": {"bus": "virtio"}},
+        {"name": "tools", "disk": {"bus": "virtio"}},
+        {"name": "cloudinit", "disk": {"bus": "virtio"}},
+    ]
+    assert devices["interfaces"] == [{"name": "lan", "bridge": {}}]
+    assert instance["networks"] == [{"name": "lan", "multus": {"networkName": "lan"}}]
+    assert instance["evictionStrategy"] == "LiveMigrateIfPossible"
 
 
 async def test_an_sriov_interface_becomes_a_multus_network(user, cluster):
@@ -132,6 +196,16 @@ async def test_a_namespace_that_is_not_there_is_told_by_the_preflight(admin):
         ({"devices": [{"name": "a", "device_name": "a.b/c", "kind": "fpga", "extra": 1}]},
          ["devices[0].kind", "devices[0].extra"]),
         ({"interfaces": [{"name": "a"}]}, ["interfaces[0].network_type"]),
+        ({"interfaces": [{"name": "a", "network_type": {}}]}, ["interfaces[0].network_type"]),
+        ({"interfaces": [{"name": "a", "network_type": {"sriov": {"name": "b"},
+                                                        "bridge": {"name": "b"}}}]},
+         ["interfaces[0].network_type"]),
+        ({"disks": [{"name": "a"}]}, ["disks[0]"]),
+        ({"disks": [{"name": "a", "container_disk": "a", "data_volume": "b"}]}, ["disks[0]"]),
+        ({"disks": [{"name": "a", "container_disk": "a", "new": {"storage": "1Gi"}}]},
+         ["disks[0]"]),
+        ({"eviction_strategy": "Never"}, ["eviction_strategy"]),
+        ({"ssh_keys": [1]}, ["ssh_keys[0]"]),
         ({"interfaces": [{"name": "a", "network_type": {"sriov": {"name": "b"}}}] * 17},
          ["interfaces"]),
         ({"memory_hugepages_page_size": "4Ki"}, ["memory_hugepages_page_size"]),
@@ -155,8 +229,10 @@ async def test_a_malformed_request_is_400_with_every_fault(user, cluster, fields
 
 async def test_missing_fields_are_named_all_at_once(user):
     problem = (await user.post("/api/vms", json={})).json()
-    assert [issue["path"] for issue in problem["issues"]] == ["name", "image", "cpus", "memory"]
-    assert problem["detail"] == 'required field "name" is missing (and 3 more)'
+    assert [issue["path"] for issue in problem["issues"]] == ["name", "cpus", "memory"]
+    assert problem["detail"] == 'required field "name" is missing (and 2 more)'
+    problem = (await user.post("/api/vms", json={"name": "a", "cpus": 1, "memory": 1})).json()
+    assert problem["detail"] == "image: name an image, or a disk to boot from"
 
 
 async def test_faults_of_a_body_have_a_place(user):

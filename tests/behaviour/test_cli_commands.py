@@ -574,6 +574,49 @@ def test_a_server_dry_run_is_a_preflight():
     assert "request:" not in refused.stderr
 
 
+def made_by(*args):
+    return json.loads(run(*args, "--dry-run", "-o", "json").stdout)
+
+
+def test_a_vm_boots_from_what_it_is_given(tmp_path):
+    key = tmp_path / "id.pub"
+    key.write_text("ssh-ed25519 AAAAC3Nza me@here\n")
+    made = made_by(
+        "create", "vm", "new", "--data-volume", "root", "--pvc", "data", "--ssh-key", str(key),
+        "--bridge", "lan", "--run-strategy", "Halted", "--eviction-strategy", "External",
+    )  # fmt: skip
+    spec = made["spec"]["template"]["spec"]
+    assert made["spec"]["runStrategy"] == "Halted"
+    assert spec["evictionStrategy"] == "External"
+    assert spec["volumes"][:2] == [
+        {"name": "volume1", "dataVolume": {"name": "root"}},
+        {"name": "claim1", "persistentVolumeClaim": {"claimName": "data"}},
+    ]
+    assert "AAAAC3Nza" in spec["volumes"][2]["cloudInitNoCloud"]["userData"]
+    assert spec["domain"]["devices"]["interfaces"][1] == {"name": "bridge1", "bridge": {}}
+    data = tmp_path / "user-data"
+    data.write_text("#!/bin/sh")
+    made = made_by(*CREATE, "--user-data", str(data))
+    assert made["spec"]["template"]["spec"]["volumes"][1]["cloudInitNoCloud"] == {
+        "userData": "#!/bin/sh"
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"x" * 65537, "use a Secret"), (b"\xff", "text file")]
+)
+def test_files_for_a_vm_are_text_and_bounded(tmp_path, content, said):
+    path = tmp_path / "data"
+    path.write_bytes(content)
+    assert said in run(*CREATE, "--user-data", str(path), "--dry-run", code=2).stderr
+    missing = str(tmp_path / "none")
+    assert "text file" in run(*CREATE, "--ssh-key", missing, "--dry-run", code=2).stderr
+
+
+def test_a_vm_without_anything_to_boot_is_refused():
+    assert "a disk to boot from" in run("create", "vm", "a", "--dry-run", code=2).stderr
+
+
 def test_nothing_is_created_on_the_sample():
     run(*CREATE, "--gpu", A10, "--demo", code=2)
 

@@ -7,7 +7,15 @@ document says what will be accepted. Each model turns itself into the value its 
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from passway.cluster.dump import decode_object
 from passway.cluster.records import Node
@@ -15,6 +23,7 @@ from passway.kubevirt.hostdev import Environment
 from passway.kubevirt.permitted import Permit
 from passway.model.errors import InvalidInput
 from passway.model.names import dns_label
+from passway.plan.disks import MAX_DISKS, MAX_KEYS, CloudInit, DiskRequest, NewVolume
 from passway.plan.machine import (
     MAX_CPUS,
     MAX_DEVICES,
@@ -65,6 +74,7 @@ NetworkName = Annotated[
 ]
 Cpus = Annotated[int, _amount(MAX_CPUS, "Virtual CPUs.")]
 Memory = Annotated[int, _amount(MAX_MEMORY_MIB, "Guest memory in MiB.")]
+EvictionStrategy = Literal["None", "LiveMigrate", "LiveMigrateIfPossible", "External"]
 PageSize = Literal["2Mi", "1Gi"]
 LabelKey = Annotated[str, Field(max_length=317, pattern=_LABEL_KEY)]
 LabelValue = Annotated[str, Field(max_length=63, pattern=_LABEL_VALUE)]
@@ -102,14 +112,29 @@ class Sriov(_Body):
     name: NetworkName
 
 
-class NetworkType(_Body):
-    """The type of an additional interface; there is one."""
+class Bridge(_Body):
+    """Which network the bridge of the node is connected to."""
 
-    sriov: Sriov
+    name: NetworkName
+
+
+class NetworkType(_Body):
+    """The type of an additional interface: exactly one."""
+
+    sriov: Sriov | None = None
+    bridge: Bridge | None = None
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    @model_validator(mode="after")
+    def _one(self) -> "NetworkType":
+        if (self.sriov is None) == (self.bridge is None):
+            raise ValueError("name exactly one of sriov and bridge")
+        return self
 
 
 class InterfaceBody(_Body):
-    """An SR-IOV interface."""
+    """An interface beside the one on the pod's network."""
 
     name: Name
     network: str | None = Field(
@@ -118,6 +143,58 @@ class InterfaceBody(_Body):
     model: Annotated[str, Field(max_length=32, pattern="^[a-z0-9][-a-z0-9_]*$")] | None = None
     network_type: NetworkType
 
+    def request(self) -> InterfaceRequest:
+        chosen = self.network_type
+        if chosen.bridge is not None:
+            return InterfaceRequest(self.name, chosen.bridge.name, self.model, "bridge")
+        assert chosen.sriov is not None  # noqa: S101 - there is exactly one
+        return InterfaceRequest(self.name, chosen.sriov.name, self.model)
+
+
+class NewVolumeBody(_Body):
+    """A DataVolume that is made with the VM, and removed with it."""
+
+    storage: str = Field(max_length=64, description="Its size, as 20Gi.")
+    url: str | None = Field(
+        default=None, max_length=MAX_TEXT,
+        description="Its content: http(s):// or docker://; blank without.",
+    )  # fmt: skip
+    storage_class: str | None = Field(default=None, max_length=253)
+
+    def request(self) -> NewVolume:
+        return NewVolume(self.storage, self.url, self.storage_class)
+
+
+class DiskBody(_Body):
+    """A disk: exactly one of `container_disk`, `persistent_volume_claim` and `data_volume`."""
+
+    name: Name
+    container_disk: str | None = Field(default=None, max_length=512, description="An image.")
+    persistent_volume_claim: str | None = Field(default=None, max_length=253)
+    data_volume: str | None = Field(default=None, max_length=253)
+    new: NewVolumeBody | None = Field(default=None, description="Makes the data volume.")
+    bus: Literal["virtio", "scsi", "sata"] = "virtio"
+
+    @model_validator(mode="after")
+    def _one(self) -> "DiskBody":
+        given = [self.container_disk, self.persistent_volume_claim, self.data_volume]
+        if sum(item is not None for item in given) != 1:
+            raise ValueError(
+                "name exactly one of container_disk, persistent_volume_claim and data_volume"
+            )
+        if self.new is not None and self.data_volume is None:
+            raise ValueError("new makes a data_volume; name it there")
+        return self
+
+    def request(self) -> DiskRequest:
+        if self.data_volume is not None:
+            made = None if self.new is None else self.new.request()
+            return DiskRequest(self.name, "data_volume", self.data_volume, self.bus, made)
+        if self.container_disk is not None:
+            return DiskRequest(self.name, "container_disk", self.container_disk, self.bus)
+        claim = self.persistent_volume_claim or ""
+        return DiskRequest(self.name, "persistent_volume_claim", claim, self.bus)
+
 
 class MachineBody(_Body):
     """A VM in short form."""
@@ -125,8 +202,9 @@ class MachineBody(_Body):
     name: Name
     namespace: Name = "default"
     image: str = Field(
-        min_length=1, max_length=512, pattern="^[!-~]+$", description="The container disk."
-    )
+        default="", max_length=512, pattern="^[!-~]*$",
+        description="The container disk to boot; without it, the first of `disks` boots.",
+    )  # fmt: skip
     cpus: Cpus
     memory: Memory
     devices: list[DeviceBody] = Field(
@@ -140,6 +218,17 @@ class MachineBody(_Body):
     )
     run_strategy: Literal["Always", "RerunOnFailure", "Manual", "Halted", "Once"] = "Always"
     labels: dict[LabelKey, LabelValue] = Field(default={}, max_length=MAX_LABELS)
+    disks: list[DiskBody] = Field(default=[], max_length=MAX_DISKS)
+    user_data: str | None = Field(
+        default=None, max_length=MAX_FILE, description="For cloud-init; KubeVirt takes 2048 bytes."
+    )
+    ssh_keys: list[Annotated[str, Field(max_length=16 * 1024)]] = Field(
+        default=[], max_length=MAX_KEYS, description="Public keys, where there is no user_data."
+    )
+    eviction_strategy: EvictionStrategy | None = Field(
+        default=None, description="What a drain does; with devices it is None unless said."
+    )
+    pod_network: bool = Field(default=True, description="Has an interface on the pod's network.")
 
     def request(self) -> MachineRequest:
         return MachineRequest(
@@ -151,15 +240,17 @@ class MachineBody(_Body):
             devices=tuple(
                 DeviceRequest(item.name, item.device_name, item.kind) for item in self.devices
             ),
-            interfaces=tuple(
-                InterfaceRequest(item.name, item.network_type.sriov.name, item.model)
-                for item in self.interfaces
-            ),
+            interfaces=tuple(item.request() for item in self.interfaces),
             dedicated_cpus=self.cpu_dedicated_placement,
             hugepages=self.memory_hugepages_page_size,
             numa_passthrough=self.cpu_numa_passthrough,
             run_strategy=self.run_strategy,
             labels=self.labels,
+            disks=tuple(item.request() for item in self.disks),
+            cloud_init=CloudInit(self.user_data, tuple(self.ssh_keys)),
+            eviction_strategy=self.eviction_strategy,
+            pod_network=self.pod_network,
+            boots=True,
         )
 
 

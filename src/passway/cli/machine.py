@@ -62,22 +62,26 @@ class MachineFlags:
     def given(self) -> bool:
         return self != MachineFlags()
 
-    def machine(self, name: str, namespace: str, image: str = "") -> dict[str, Any]:
-        """The VirtualMachine; raises InvalidInput or a usage error."""
+    def machine(self, name: str, namespace: str, **more: Any) -> dict[str, Any]:
+        """The VirtualMachine, with `more` of its request; raises InvalidInput or a usage error."""
+        interfaces = more.pop("interfaces", ())
         return plan_machine(
             MachineRequest(
+                **more,
                 name=name,
                 namespace=namespace,
-                image=image,
                 cpus=1 if self.cpus is None else self.cpus,
                 memory_mib=_mebibytes(self.memory or DEFAULT_MEMORY),
                 devices=(
                     *_devices("--gpu", "gpu", self.gpus),
                     *_devices("--host-device", "host-device", self.host_devices),
                 ),
-                interfaces=tuple(
-                    InterfaceRequest(f"sriov{index}", network)
-                    for index, network in enumerate(self.networks, 1)
+                interfaces=(
+                    *(
+                        InterfaceRequest(f"sriov{index}", network)
+                        for index, network in enumerate(self.networks, 1)
+                    ),
+                    *interfaces,
                 ),
                 dedicated_cpus=self.dedicated_cpus,
                 hugepages=self.hugepages,

@@ -1,24 +1,29 @@
 """A request for a VM, as flags or a REST body, becomes a VirtualMachine object.
 
-Owns the short form (name, image, CPUs, memory in MiB, devices, SR-IOV interfaces, placement) and
-its validation, all faults at once. The result takes the same path as any manifest: nothing is
-judged here that a stage judges, except what the short form itself promises.
+Owns the short form (name, image, CPUs, memory in MiB, devices, interfaces, placement) and its
+validation, all faults at once; disks and cloud-init are in `plan.disks`. The result takes the same
+path as any manifest: nothing is judged here that a stage judges, except what the short form itself
+promises.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from passway.model import names
 from passway.model.devices import DEVICE_LISTS, DeviceKind
 from passway.model.errors import InvalidInput
 from passway.model.verdict import Issue, Severity, Stage
+from passway.plan import disks
+from passway.plan.disks import NO_DATA, ROOT, CloudInit, DiskRequest
 
 MAX_DEVICES: Final = 16
 PAGE_SIZES: Final = ("2Mi", "1Gi")
 MAX_CPUS: Final = 512
 MAX_MEMORY_MIB: Final = 64 * 1024 * 1024
 RUN_STRATEGIES: Final = ("Always", "RerunOnFailure", "Manual", "Halted", "Once")
+EVICTION_STRATEGIES: Final = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
+Binding = Literal["sriov", "bridge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +37,22 @@ class DeviceRequest:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceRequest:
-    """One SR-IOV interface: `attachment` is the NetworkAttachmentDefinition, `[namespace/]name`."""
+    """One more interface: `attachment` is the NetworkAttachmentDefinition, `[namespace/]name`."""
 
     name: str
     attachment: str
     model: str | None = None
+    binding: Binding = "sriov"
 
 
 @dataclass(frozen=True, slots=True)
 class MachineRequest:
-    """A VM in short form. `memory_mib` in MiB; an empty image gives no disk (for a check only)."""
+    """A VM in short form. `memory_mib` in MiB; without image and disks it is for a check only.
+
+    `eviction_strategy`: what a drain does; None chooses one that does not block it.
+    `pod_network`: whether it has the interface `default` on the pod's network. `boots`: one that
+    has nothing to boot from is refused.
+    """
 
     name: str
     namespace: str = "default"
@@ -55,6 +66,17 @@ class MachineRequest:
     numa_passthrough: bool = False
     run_strategy: str = "Always"
     labels: Mapping[str, str] = field(default_factory=dict)
+    disks: tuple[DiskRequest, ...] = ()
+    cloud_init: CloudInit = NO_DATA
+    eviction_strategy: str | None = None
+    pod_network: bool = True
+    boots: bool = False
+
+    @property
+    def all_disks(self) -> tuple[DiskRequest, ...]:
+        """In the order in which they are tried for booting."""
+        root = DiskRequest(ROOT, "container_disk", self.image)
+        return (root, *self.disks) if self.image else self.disks
 
 
 def plan_machine(request: MachineRequest) -> dict[str, Any]:
@@ -67,6 +89,7 @@ def plan_machine(request: MachineRequest) -> dict[str, Any]:
             + (f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""),
             issues=issues,
         )
+    templates = disks.templates_of(request.disks)
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -77,6 +100,7 @@ def plan_machine(request: MachineRequest) -> dict[str, Any]:
         },
         "spec": {
             "runStrategy": request.run_strategy,
+            **({"dataVolumeTemplates": templates} if templates else {}),
             "template": {
                 "metadata": {"labels": {"kubevirt.io/vm": request.name}},
                 "spec": _instance(request),
@@ -98,30 +122,36 @@ def _instance(request: MachineRequest) -> dict[str, Any]:
     if request.hugepages:
         domain["memory"]["hugepages"] = {"pageSize": request.hugepages}
     spec: dict[str, Any] = {"domain": domain, "networks": _networks(request)}
-    if request.image:
-        spec["volumes"] = [{"name": "root", "containerDisk": {"image": request.image}}]
-    if request.devices:
-        # A device pins the VM to its node: LiveMigrate would block every drain.
-        spec["evictionStrategy"] = "None"
+    volumes = disks.volumes_of(request.all_disks, request.cloud_init)
+    if volumes:
+        spec["volumes"] = volumes
+    # A device pins the VM to its node: LiveMigrate would block every drain.
+    strategy = request.eviction_strategy or ("None" if request.devices else None)
+    if strategy is not None:
+        spec["evictionStrategy"] = strategy
     return spec
 
 
 def _devices(request: MachineRequest) -> dict[str, Any]:
     devices: dict[str, Any] = {
         "interfaces": [
-            {"name": "default", "masquerade": {}},
+            *([{"name": "default", "masquerade": {}}] if request.pod_network else []),
             *(
                 {
                     "name": item.name,
-                    "sriov": {},
+                    item.binding: {},
                     **({"model": item.model} if item.model else {}),
                 }
                 for item in request.interfaces
             ),
         ]
     }
-    if request.image:
-        devices["disks"] = [{"name": "root", "disk": {"bus": "virtio"}}]
+    listed_disks = disks.disks_of(request.all_disks, request.cloud_init)
+    if listed_disks:
+        devices["disks"] = listed_disks
+    if not devices["interfaces"]:
+        # With none, and no word about it, KubeVirt would add the one on the pod's network.
+        devices["autoattachPodInterface"] = False
     for kind, listed in DEVICE_LISTS.items():
         items = [
             {"name": item.name, "deviceName": item.device_name}
@@ -138,7 +168,7 @@ def _networks(request: MachineRequest) -> list[dict[str, Any]]:
         {"name": item.name, "multus": {"networkName": item.attachment}}
         for item in request.interfaces
     ]
-    return [{"name": "default", "pod": {}}, *multus]
+    return [*([{"name": "default", "pod": {}}] if request.pod_network else []), *multus]
 
 
 # -- validation -----------------------------------------------------------------------------------
@@ -159,10 +189,15 @@ def _faults(request: MachineRequest) -> Iterator[Issue]:
         )
     for index, interface in enumerate(request.interfaces):
         yield from _checked(f"interfaces[{index}].name", interface.name, names.dns_label)
-        path = f"interfaces[{index}].network_type.sriov.name"
+        path = f"interfaces[{index}].network_type.{interface.binding}.name"
         yield from _checked(path, interface.attachment, names.network_name)
     yield from _unique("devices", [device.name for device in request.devices])
-    yield from _unique("interfaces", ["default", *(item.name for item in request.interfaces)])
+    taken = ["default"] if request.pod_network else []
+    yield from _unique("interfaces", [*taken, *(item.name for item in request.interfaces)])
+    if request.boots and not request.all_disks:
+        yield _fault("image", "name an image, or a disk to boot from")
+    for path, problem in disks.faults(request.image, request.disks, request.cloud_init):
+        yield _fault(path, problem)
     if request.numa_passthrough and not request.dedicated_cpus:
         yield _fault("cpu_numa_passthrough", "NUMA passthrough needs dedicated CPUs")
     if request.numa_passthrough and not request.hugepages:
@@ -180,8 +215,9 @@ def _sizes(request: MachineRequest) -> Iterator[Issue]:
     if request.run_strategy not in RUN_STRATEGIES:
         allowed = ", ".join(RUN_STRATEGIES)
         yield _fault("run_strategy", f"{request.run_strategy!r}; use one of {allowed}")
-    if any(character.isspace() for character in request.image):
-        yield _fault("image", "an image reference has no spaces")
+    if request.eviction_strategy not in {None, *EVICTION_STRATEGIES}:
+        allowed = ", ".join(EVICTION_STRATEGIES)
+        yield _fault("eviction_strategy", f"{request.eviction_strategy!r}; use one of {allowed}")
 
 
 def _checked(path: str, text: str, check: Callable[[str], object]) -> Iterator[Issue]:
