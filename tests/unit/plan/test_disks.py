@@ -1,6 +1,7 @@
 """Disks and cloud-init of the short form: what they become, and which faults they have."""
 
 import pytest
+import yaml
 
 from passway.model.errors import InvalidInput
 from passway.plan.disks import MAX_DISKS, MAX_KEYS, CloudInit, DiskRequest, NewVolume
@@ -47,6 +48,14 @@ def test_the_content_of_a_new_volume(url, source):
 def test_user_data_is_passed_on_as_it_is():
     (volume,) = planned(cloud_init=CloudInit("#!/bin/sh\n"))["template"]["spec"]["volumes"]
     assert volume == {"name": "cloudinit", "cloudInitNoCloud": {"userData": "#!/bin/sh\n"}}
+
+
+def test_keys_become_cloud_config():
+    spec = planned(cloud_init=CloudInit(None, (f" {KEY}\n", "sk-ssh-ed25519@openssh.com AAAA")))
+    (volume,) = spec["template"]["spec"]["volumes"]
+    assert yaml.safe_load(volume["cloudInitNoCloud"]["userData"]) == {
+        "ssh_authorized_keys": [KEY, "sk-ssh-ed25519@openssh.com AAAA"]
+    }
 
 
 def test_without_any_interface_none_is_added():
