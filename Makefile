@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test run may use two workers; more helps nothing on two cores.
 WORKERS ?= 2
 
-.PHONY: setup demo test quick lint types coverage bench peers mutants soak lock schema libvirt-schema controlplane agreement test-matrix clean
+.PHONY: setup demo test quick lint types coverage bench peers mutants soak lock chart schema libvirt-schema controlplane agreement test-matrix clean
 
 setup: .venv/ready
 
@@ -68,6 +68,12 @@ lock: setup
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --extra server --group dev pyproject.toml -o requirements/dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group mutants -o requirements/mutants.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group go -o requirements/go.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --extra server pyproject.toml -o requirements/server.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group build -o requirements/build.lock
+
+# The plain manifests and the table of rights, from the chart.
+chart: setup
+	$(BIN)/python -m tools.chart
 
 schema: setup
 	$(BIN)/python -m tools.schema
