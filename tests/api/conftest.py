@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from passway.api.app import create_app
 from passway.api.identity import DEMO, Tokens
-from passway.api.serve import Server, address, listen
+from passway.api.server import Server, address, listen
 from passway.cluster import kinds
 from passway.kube.memory import MemoryCluster
 from passway.sample.cluster import sample_objects
