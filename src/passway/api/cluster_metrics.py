@@ -11,7 +11,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from passway.cluster import kinds
-from passway.cluster.kinds import Kind
 from passway.cluster.snapshot import Read, Snapshot
 from passway.model.errors import NotSynced
 from passway.model.override import override
@@ -72,16 +71,9 @@ def _kinds(snapshot: Snapshot | None) -> Iterator[Metric]:
         read, seconds = snapshot.read(kind), report.age_s(snapshot, kind)
         for one in Read:
             state.add_metric((kind.plural, one.value), float(read is one))
-        objects.add_metric((kind.plural,), count(snapshot, kind))
+        objects.add_metric((kind.plural,), report.count(snapshot, kind))
         if seconds is not None:
             age.add_metric((kind.plural,), seconds)
     yield state
     yield age
     yield objects
-
-
-def count(snapshot: Snapshot, kind: Kind) -> int:
-    """How many objects of the kind there are."""
-    if kind is kinds.PODS:
-        return sum(map(len, snapshot.places.values()))
-    return len(snapshot.nodes if kind is kinds.NODES else snapshot.objects.get(kind.plural, ()))
