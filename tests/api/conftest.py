@@ -1,6 +1,7 @@
 """The service on the sample cluster: in this process for most tests, as a real server for some."""
 
 import asyncio
+import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
@@ -12,6 +13,7 @@ from fastapi import FastAPI
 from passway.api.app import create_app
 from passway.api.identity import DEMO, Tokens
 from passway.api.server import Server, address, listen
+from passway.api.tls import Certificate
 from passway.cluster import kinds
 from passway.kube.memory import MemoryCluster
 from passway.sample.cluster import sample_objects
@@ -67,20 +69,20 @@ def user(api) -> httpx.AsyncClient:
 class LiveServer:
     """A real server in a thread of this process."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, certificate: Certificate | None = None) -> None:
         self._listener = listen("127.0.0.1", 0)
-        self.url = address(self._listener)
+        self.url = address(self._listener, "https" if certificate else "http")
         self.port = self._listener.getsockname()[1]
-        self._server = Server(app)
+        self._server = Server(app, certificate=certificate)
         self._mirror = app.state.service.mirror
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
         asyncio.run(self._server.serve(sockets=[self._listener]))
 
-    def start(self) -> None:
+    def start(self, verify: ssl.SSLContext | bool = True) -> None:
         self._thread.start()
-        with httpx.Client(base_url=self.url) as client:
+        with httpx.Client(base_url=self.url, verify=verify) as client:
             for _ in range(LIMIT_S * 20):
                 try:
                     if client.get("/readyz").status_code == 200:
