@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO
 
 import httpx
 import pytest
@@ -25,14 +26,19 @@ LIMIT_S = 30
 
 
 @contextmanager
-def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def process(
+    *options: str, errors: IO[str] | int = subprocess.PIPE
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`passway serve --demo` on a free port, and its URL."""
     command = [sys.executable, "-m", "passway", "serve", "--demo", "--port", "0", *options]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         line = running.stdout.readline()
-        match = re.fullmatch(r"serving on (http://127\.0\.0\.1:\d+)\n", line)
-        assert match, (line, running.stderr.read() if running.poll() is not None else "")
+        match = re.fullmatch(r"serving on (https?://[0-9.]+:\d+)\n", line)
+        assert match, (
+            line,
+            running.stderr and running.poll() is not None and running.stderr.read(),
+        )
         yield running, match[1]
     finally:
         if running.poll() is None:
