@@ -124,6 +124,10 @@ async def _one(port: int, data: bytes) -> int | None:
             writer.write(data)
             writer.write_eof()
             line = await reader.readline()
+            while line.startswith(b"HTTP/1.1 100 "):
+                while (await reader.readline()).strip():
+                    pass
+                line = await reader.readline()
             while await reader.read(65536):
                 pass
     except ConnectionError:

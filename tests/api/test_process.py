@@ -141,4 +141,7 @@ def test_ten_thousand_hostile_requests_break_nothing_and_leave_nothing(tmp_path)
         assert running.wait(LIMIT_S) == 0
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert {line["level"] for line in lines} <= {"info", "warning"}
+    told = {line["status"] for line in lines if "status" in line}
+    assert {200, 400, 401, 403, 404, 405, 413, 415} <= told
+    assert max(told) < 500
     assert "demo-admin" not in log.read_text().replace('"user": "demo-admin"', "")
