@@ -82,7 +82,7 @@ class Certificate:
         context.options |= ssl.OP_NO_RENEGOTIATION
         context.set_alpn_protocols(["http/1.1"])
         _load(context, pair, f"{self._cert} and {self._key}")
-        leaf = x509.load_pem_x509_certificates(pair[0])[0]
+        leaf = _leaf(pair[0], self._cert)
         begins, ends = leaf.not_valid_before_utc, leaf.not_valid_after_utc
         if not begins <= self._now() < ends:
             word = "ended at" if self._now() >= ends else "is not valid before"
@@ -104,11 +104,17 @@ def _load(context: ssl.SSLContext, pair: Pair, where: str) -> None:
             problem = "the key does not belong to the certificate"
         else:
             problem = "no certificate and key in PEM form, without a password"
-    except (OSError, ValueError):
-        problem = "the certificate and its key cannot be loaded"
     else:
         return
     raise InvalidInput(f"{where}: {problem}", hint="name a certificate and the key made for it")
+
+
+def _leaf(pem: bytes, path: Path) -> x509.Certificate:
+    """The first certificate, which is the service's own; OpenSSL reads some that are malformed."""
+    try:
+        return x509.load_pem_x509_certificates(pem)[0]
+    except ValueError:
+        raise InvalidInput(f"{path}: the certificate is malformed", hint="make a new one") from None
 
 
 def _bytes(path: Path) -> bytes:
