@@ -16,7 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 
 from passway import __version__
 from passway.api.cluster_metrics import ClusterCollector
-from passway.model.errors import NotSynced
+from passway.model.errors import ERRORS, NotSynced
 from passway.model.reasons import REASONS
 from passway.model.verdict import Severity
 from passway.preflight.drift import drift
@@ -28,6 +28,8 @@ OTHER: Final = "other"
 DRIFT_S: Final = 60.0
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
 _MOST_CODES: Final = 64
+_FROM_ZERO: Final = (*(error.kind.code for error in ERRORS), "AUDIT_UNAVAILABLE")
+"""Codes that count from 0 on: an increase from nothing is none for Prometheus."""
 _FITS: Final = frozenset({"yes", "no", "unknown"})
 
 
@@ -69,6 +71,8 @@ class Metrics:
             "Where permitted, advertised and asked-for devices differ, as of the last minute.",
             ("severity",), registry=own,
         )  # fmt: skip
+        for code in _FROM_ZERO:
+            self._problems.labels(self._code(code))
         build = Gauge(
             "passway_build_info", "1, with the versions as labels.",
             ("version", "python"), registry=own,
