@@ -5,6 +5,7 @@ import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
+from typing import Any
 
 import httpx
 import pytest
@@ -26,6 +27,12 @@ def sample() -> MemoryCluster:
     return MemoryCluster(sample_objects(), kinds=kinds.ALL)
 
 
+def quiet(cluster: MemoryCluster | None = None, **more: Any) -> FastAPI:
+    """The service with the demo's tokens, whose audit is not in the log."""
+    audit = MemoryAudit(write=lambda _: None)
+    return create_app(cluster or sample(), Tokens(DEMO), audit=audit, **more)
+
+
 @asynccontextmanager
 async def running(app: FastAPI, *, synced: bool = True) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the application, whose mirror runs meanwhile."""
@@ -44,8 +51,7 @@ def cluster() -> MemoryCluster:
 
 @pytest.fixture
 def app(cluster) -> FastAPI:
-    audit = MemoryAudit(write=lambda _: None)
-    return create_app(cluster, Tokens(DEMO), audit=audit, now=lambda: "2026-06-12T09:30:00Z")
+    return quiet(cluster, now=lambda: "2026-06-12T09:30:00Z")
 
 
 @pytest.fixture

@@ -7,14 +7,11 @@ import time
 
 import httpx
 import pytest
-from tests.api.conftest import LIMIT_S, running, sample
+from tests.api.conftest import LIMIT_S, quiet, running
 
 from passway.api import connections
-from passway.api.app import create_app
-from passway.api.identity import DEMO, Tokens
 from passway.api.limits import Buckets, RateLimit, TimeLimit
 from passway.api.middleware import Guard
-from passway.service.audit import MemoryAudit
 
 ADMIN = {"Authorization": "Bearer demo-admin"}
 
@@ -68,9 +65,7 @@ async def ask(app, *, token="", client=("10.0.0.1", 1), path="/api/v1/reasons", 
 
 @pytest.fixture
 def limited():
-    return create_app(
-        sample(), Tokens(DEMO), audit=MemoryAudit(write=lambda _: None), rate_limit=0.5
-    )
+    return quiet(rate_limit=0.5)
 
 
 async def test_who_asks_too_often_is_told_when_to_come_back(limited):
@@ -130,7 +125,7 @@ async def test_an_answer_that_does_not_begin_in_time_is_503(monkeypatch):
         await asyncio.sleep(3600)
 
     monkeypatch.setattr("passway.service.cluster_backend.ClusterBackend.nodes", never)
-    app = create_app(sample(), Tokens(DEMO), request_s=0.05)
+    app = quiet(request_s=0.05)
     async with running(app) as client:
         answer = await client.get("/api/v1/nodes", headers=ADMIN)
         assert (answer.status_code, answer.json()["code"]) == (503, "TOO_LONG")
