@@ -35,6 +35,7 @@ COMMANDS: Final = {
         _LOOK, "passway.cli.discover:discover", "What a host's device plugins would advertise."
     ),
     "render": Entry(_LOOK, "passway.cli.render:render", "What KubeVirt would make of a VM."),
+    "report": Entry(_LOOK, "passway.cli.report:report", "Write a support report without secrets."),
     "permit": Entry(_CHANGE, "passway.cli.permits:permit", "Permit a device for VMs."),
     "unpermit": Entry(_CHANGE, "passway.cli.permits:unpermit", "Remove a device's permission."),
     "create": Entry(_CHANGE, "passway.cli.create:create", "Create a VM, after its preflight."),

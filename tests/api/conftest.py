@@ -1,9 +1,11 @@
 """The service on the sample cluster: in this process for most tests, as a real server for some."""
 
 import asyncio
+import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
+from typing import Any
 
 import httpx
 import pytest
@@ -11,7 +13,8 @@ from fastapi import FastAPI
 
 from passway.api.app import create_app
 from passway.api.identity import DEMO, Tokens
-from passway.api.serve import Server, address, listen
+from passway.api.server import Server, address, listen
+from passway.api.tls import Certificate
 from passway.cluster import kinds
 from passway.kube.memory import MemoryCluster
 from passway.sample.cluster import sample_objects
@@ -22,6 +25,12 @@ LIMIT_S = 20
 
 def sample() -> MemoryCluster:
     return MemoryCluster(sample_objects(), kinds=kinds.ALL)
+
+
+def quiet(cluster: MemoryCluster | None = None, **more: Any) -> FastAPI:
+    """The service with the demo's tokens, whose audit is not in the log."""
+    audit = MemoryAudit(write=lambda _: None)
+    return create_app(cluster or sample(), Tokens(DEMO), audit=audit, **more)
 
 
 @asynccontextmanager
@@ -42,8 +51,7 @@ def cluster() -> MemoryCluster:
 
 @pytest.fixture
 def app(cluster) -> FastAPI:
-    audit = MemoryAudit(write=lambda _: None)
-    return create_app(cluster, Tokens(DEMO), audit=audit, now=lambda: "2026-06-12T09:30:00Z")
+    return quiet(cluster, now=lambda: "2026-06-12T09:30:00Z")
 
 
 @pytest.fixture
@@ -67,20 +75,20 @@ def user(api) -> httpx.AsyncClient:
 class LiveServer:
     """A real server in a thread of this process."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, certificate: Certificate | None = None) -> None:
         self._listener = listen("127.0.0.1", 0)
-        self.url = address(self._listener)
+        self.url = address(self._listener, "https" if certificate else "http")
         self.port = self._listener.getsockname()[1]
-        self._server = Server(app)
+        self._server = Server(app, certificate=certificate)
         self._mirror = app.state.service.mirror
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
         asyncio.run(self._server.serve(sockets=[self._listener]))
 
-    def start(self) -> None:
+    def start(self, verify: ssl.SSLContext | bool = True) -> None:
         self._thread.start()
-        with httpx.Client(base_url=self.url) as client:
+        with httpx.Client(base_url=self.url, verify=verify) as client:
             for _ in range(LIMIT_S * 20):
                 try:
                     if client.get("/readyz").status_code == 200:

@@ -1,6 +1,7 @@
 """What a tenant sees: availability in a word, the own quota, the own VMs, nothing foreign."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.builders import cluster as snapshot_of
@@ -183,14 +184,13 @@ def test_an_issue_without_anything_foreign_is_the_same_object():
 @pytest.mark.parametrize("path", ["/api/v1/preflight", "/api/v1/fit", "/api/v1/vms"])
 async def test_a_user_reads_no_foreign_name_in_any_verdict(api, path):
     """The T4 is held by ml/infer-t4: a tenant of web alone is not told so."""
-    from passway.api.access import Service
     from passway.api.identity import Credential, Identity, Role, Tokens
 
     state = api._transport.app.state
     web = Credential("web-user", Identity("web", Role.USER, frozenset({"web"})))
     old = state.service
     tokens = Tokens([web, Credential("root", Identity("root", Role.ADMIN))])
-    state.service = Service(old.cluster, old.mirror, old.audit, tokens, old.now)
+    state.service = replace(old, tokens=tokens)
     text = examples.MANIFEST_TEXT.replace("namespace: ml", "namespace: web").replace(
         "- name: gpu\n", "- {name: one, deviceName: " + examples.T4 + "}\n            - name: gpu\n"
     ).replace(f"deviceName: {examples.A10}", f"deviceName: {examples.T4}")  # fmt: skip

@@ -9,13 +9,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO
 
 import httpx
 import pytest
 from click.testing import CliRunner
 
 from passway.api import examples
-from passway.api.serve import address, listen, serve
+from passway.api.serve import serve
+from passway.api.server import address, listen
 from passway.model.errors import InvalidInput, NotSynced
 
 ADMIN = {"Authorization": "Bearer demo-admin"}
@@ -24,14 +26,19 @@ LIMIT_S = 30
 
 
 @contextmanager
-def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def process(
+    *options: str, errors: IO[str] | int = subprocess.PIPE
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`passway serve --demo` on a free port, and its URL."""
     command = [sys.executable, "-m", "passway", "serve", "--demo", "--port", "0", *options]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         line = running.stdout.readline()
-        match = re.fullmatch(r"serving on (http://127\.0\.0\.1:\d+)\n", line)
-        assert match, (line, running.stderr.read() if running.poll() is not None else "")
+        match = re.fullmatch(r"serving on (https?://[0-9.]+:\d+)\n", line)
+        assert match, (
+            line,
+            running.stderr and running.poll() is not None and running.stderr.read(),
+        )
         yield running, match[1]
     finally:
         if running.poll() is None:
@@ -63,12 +70,14 @@ def test_the_command_serves_when_it_says_so_and_ends_on_a_signal(number, tmp_pat
 
 @pytest.mark.slow
 def test_requests_are_logged_when_asked_for():
-    with process("--access-log") as (running, url):
-        httpx.get(f"{url}/healthz", headers=ADMIN, timeout=LIMIT_S)
+    with process("--access-log", "--log-format", "json") as (running, url):
+        httpx.get(f"{url}/healthz?secret=1", headers=ADMIN, timeout=LIMIT_S)
         running.terminate()
         _, errors = running.communicate(timeout=LIMIT_S)
-    assert "GET /healthz" in errors
+    (line,) = [line for line in map(json.loads, errors.splitlines()) if "route" in line]
+    assert (line["method"], line["route"], line["status"]) == ("GET", "/healthz", 400)
     assert "demo-admin" not in errors
+    assert "secret" not in errors
 
 
 @pytest.mark.parametrize(
@@ -76,8 +85,10 @@ def test_requests_are_logged_when_asked_for():
     [
         ([], "--tokens FILE says who may ask"),
         (["--demo", "--context", "lab"], "exclude each other"),
-        (["--demo", "--host", "0.0.0.0"], "loopback"),
+        (["--demo", "--host", "0.0.0.0"], "--insecure-http"),
         (["--demo", "--host", "example.com"], "loopback"),
+        (["--demo", "--tls-cert", "a.crt"], "go together"),
+        (["--demo", "--tls-cert", "a", "--tls-key", "b", "--insecure-http"], "exclude each other"),
         (["--demo", "--port", "65536"], "65536"),
     ],
 )

@@ -10,7 +10,9 @@ from passway.model import errors
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "cli.md").read_text(encoding="utf-8")
-SERVICE = (DOCS / "api.md").read_text(encoding="utf-8")  # the options of `serve`
+SERVICE = "".join(  # the options of `serve`
+    (DOCS / name).read_text(encoding="utf-8") for name in ("api.md", "operations.md")
+)
 
 
 def walk(command, context):

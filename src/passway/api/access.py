@@ -12,7 +12,9 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 
+from passway.api.counted import CountedBackend
 from passway.api.identity import Identity, Role, Tokens
+from passway.api.metrics import Metrics
 from passway.api.validation import refused
 from passway.manifest.nodes import shorten
 from passway.model.errors import Forbidden, Unauthenticated
@@ -36,11 +38,14 @@ class Service:
     audit: Audit
     tokens: Tokens
     now: Callable[[], str]
+    metrics: Metrics
 
     def backend(self, who: Identity) -> ClusterBackend:
-        return ClusterBackend(
+        made = CountedBackend(
             self.cluster, self.mirror, self.audit, who.user, self.now, who.may_see
         )
+        made.metrics = self.metrics
+        return made
 
 
 def service_of(request: Request) -> Service:
@@ -86,6 +91,7 @@ def _identify(request: Request) -> Identity:
 def _for(roles: frozenset[Role]) -> Callable[[Request], Coroutine[Any, Any, ClusterBackend]]:
     async def backend(request: Request) -> ClusterBackend:
         who = _identify(request)
+        request.state.user = who.user
         if who.role not in roles:
             raise Forbidden(
                 f"the role {who.role.value} may not {request.method} {request.scope['route'].path}",

@@ -15,10 +15,18 @@ from passway.service import documents as d
 JSON: Final = "application/json"
 
 
-class Health(d.Document, frozen=True, kw_only=True):
-    """Whether the service runs, and whether it has read the cluster."""
+class Stale(d.Document, frozen=True, kw_only=True):
+    """A kind of which the API server has not said for a while that it is so."""
+
+    kind: str
+    age_seconds: int
+
+
+class Health(d.Document, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether the service runs, has read the cluster, and how old what it knows is."""
 
     status: Literal["ok", "ready"]
+    stale: tuple[Stale, ...] = ()
 
 
 DOCUMENTS: Final[tuple[type[d.Document], ...]] = (
@@ -36,9 +44,9 @@ _TITLES: Final = {
     413: "The body is too large.",
     415: "The body is of a type that is not read here.",
     422: "DEVICE_PREFLIGHT_FAILED: the VM would not get running; `issues` has every reason.",
-    429: "Too many requests at once.",
-    500: "A bug; `detail` has the id in the log.",
-    503: "The cluster has not been read yet, or cannot be reached.",
+    429: "Too many requests at once, or from one asker.",
+    500: "A bug; `detail` has the id of the request, which is in the log.",
+    503: "The cluster has not been read yet or cannot be reached, or the answer took too long.",
 }
 _TEXT: Final = {"schema": {"type": "string"}}
 _HEADERS: Final[dict[int, dict[str, Any]]] = {

@@ -5,7 +5,6 @@ Interactive documentation pages are off, since they load scripts from elsewhere:
 document itself is at /openapi.json.
 """
 
-import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -21,10 +20,13 @@ from starlette.routing import compile_path
 from passway.api import problems
 from passway.api.access import Service
 from passway.api.identity import Tokens
+from passway.api.limits import REQUEST_S, RateLimit, TimeLimit
+from passway.api.metrics import Metrics
 from passway.api.middleware import MAX_IN_FLIGHT, Guard, InFlight, MethodTable
 from passway.api.openapi import openapi_of
 from passway.api.routes import cluster as cluster_routes
 from passway.api.routes import devices, health, machines, render
+from passway.api.tracing import Traced
 from passway.model.errors import PasswayError
 from passway.service.audit import Audit, MemoryAudit
 from passway.service.mirror import Mirror
@@ -48,9 +50,13 @@ def create_app(
     audit: Audit | None = None,
     now: Callable[[], str] = utc_now,
     max_in_flight: int = MAX_IN_FLIGHT,
+    rate_limit: float = 0,
+    request_s: float = REQUEST_S,
+    access_log: bool = False,
 ) -> FastAPI:
     """The REST service on a cluster; its lifespan opens the cluster and runs the mirror."""
-    service = Service(cluster, mirror or Mirror(cluster), audit or MemoryAudit(), tokens, now)
+    mirror, audit = mirror or Mirror(cluster), audit or MemoryAudit()
+    service = Service(cluster, mirror, audit, tokens, now, Metrics(mirror, audit))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -68,26 +74,37 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
+    app.state.draining = False
     app.openapi = partial(openapi_of, app)  # type: ignore[method-assign] # FastAPI's documented way
     for router in _ROUTERS:
         app.include_router(router)
     app.add_exception_handler(PasswayError, problems.on_passway_error)
     app.add_exception_handler(RequestValidationError, problems.on_validation_error)
     app.add_exception_handler(HTTPException, problems.on_http_error)
-    app.add_middleware(MethodTable, methods=_methods())
+    methods = _methods()
+    patterns = {path: compile_path(path)[0] for path in methods}
+    app.add_middleware(MethodTable, methods={patterns[path]: methods[path] for path in methods})
     app.add_middleware(InFlight, limit=max_in_flight)
+    app.add_middleware(TimeLimit, seconds=request_s)
+    app.add_middleware(RateLimit, per_s=rate_limit)
     app.add_middleware(Guard)
+    app.add_middleware(
+        Traced,
+        routes={pattern: path for path, pattern in patterns.items()},
+        metrics=service.metrics,
+        access_log=access_log,
+    )
     return app
 
 
-def _methods() -> dict[re.Pattern[str], tuple[str, ...]]:
+def _methods() -> dict[str, tuple[str, ...]]:
     """The methods of each path."""
     found: dict[str, set[str]] = {OPENAPI: {"GET"}}
     for router in _ROUTERS:
         for route in router.routes:
             assert isinstance(route, APIRoute)  # noqa: S101 - there are no others
             found.setdefault(route.path, set()).update(route.methods or ())
-    return {compile_path(path)[0]: _all(methods) for path, methods in found.items()}
+    return {path: _all(methods) for path, methods in found.items()}
 
 
 def _all(methods: set[str]) -> tuple[str, ...]:

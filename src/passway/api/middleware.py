@@ -2,7 +2,7 @@
 
 From the outside in: headers that keep browsers from guessing, caching and framing; the one place
 where bugs are caught; the bound on requests at once; HEAD, OPTIONS and methods that a route does
-not have. Nothing here knows a use case.
+not have. What one asker may do is `limits`' to know. Nothing here knows a use case.
 """
 
 import re
@@ -13,10 +13,12 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from passway.api.limits import FREE_PATHS
 from passway.api.problems import (
     MethodNotAllowed,
     TooManyRequests,
     bug_response,
+    log_bug,
     problem_response,
 )
 
@@ -24,8 +26,6 @@ Methods = Mapping[re.Pattern[str], tuple[str, ...]]
 """Path of a route -> its methods."""
 
 MAX_IN_FLIGHT: Final = 64
-FREE_PATHS: Final = frozenset({"/healthz", "/readyz"})
-"""Answered however busy the service is."""
 _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -45,8 +45,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
             await send(message)
 
@@ -55,7 +59,10 @@ class Guard:
         except ClientDisconnect:
             return  # nobody is there to be answered
         except Exception as error:  # noqa: BLE001 - the one place where bugs are caught
-            await bug_response(error)(scope, receive, send_with_headers)
+            identifier = scope["state"]["request_id"]
+            log_bug(error, identifier)
+            if not begun:  # else the connection ends here, and the client knows that by that
+                await bug_response(identifier)(scope, receive, send_with_headers)
 
 
 class InFlight:

@@ -7,7 +7,6 @@ says no. A bug tells the client nothing but the id under which it was logged.
 
 import logging
 from typing import Final
-from uuid import uuid4
 
 import msgspec
 from fastapi.exceptions import RequestValidationError
@@ -38,6 +37,18 @@ class TooSlow(PasswayError):
     kind = Kind("REQUEST_TIMEOUT", 408, errors.EXIT_UNREACHABLE, "The request took too long")
 
 
+class TooLong(PasswayError):
+    """The answer did not begin in time."""
+
+    kind = Kind("TOO_LONG", 503, errors.EXIT_UNREACHABLE, "The answer took too long")
+
+
+class ShuttingDown(PasswayError):
+    """The process ends and takes no new work."""
+
+    kind = Kind("SHUTTING_DOWN", 503, errors.EXIT_UNREACHABLE, "This process ends")
+
+
 class UnsupportedMediaType(PasswayError):
     """The body is of a type that the route does not take."""
 
@@ -45,9 +56,9 @@ class UnsupportedMediaType(PasswayError):
 
 
 class TooManyRequests(PasswayError):
-    """More requests at once than the service works on."""
+    """More requests than the service, or the asker, is allowed."""
 
-    kind = Kind("TOO_MANY_REQUESTS", 429, errors.EXIT_UNREACHABLE, "Too many requests at once")
+    kind = Kind("TOO_MANY_REQUESTS", 429, errors.EXIT_UNREACHABLE, "Too many requests")
 
 
 class Broken(PasswayError):
@@ -75,10 +86,13 @@ def problem_response(error: PasswayError, headers: dict[str, str] | None = None)
     )
 
 
-def bug_response(error: Exception) -> Response:
-    """The answer for a bug, which is logged here, once."""
-    identifier = uuid4().hex[:12]
+def log_bug(error: Exception, identifier: str) -> None:
+    """A bug is logged under the id of its request, once."""
     _log.error("unexpected error %s", identifier, exc_info=error)
+
+
+def bug_response(identifier: str) -> Response:
+    """The answer for a bug that is logged under the id."""
     return problem_response(
         Broken(
             f"an unexpected error; the log has it under {identifier}",
@@ -87,8 +101,9 @@ def bug_response(error: Exception) -> Response:
     )
 
 
-async def on_passway_error(_: Request, error: Exception) -> Response:
+async def on_passway_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, PasswayError)  # noqa: S101 - registered for this class only
+    request.app.state.service.metrics.problem(error.code)
     return problem_response(error)
 
 

@@ -93,6 +93,13 @@ def read(snapshot: Snapshot) -> tuple[d.KindRead, ...]:
     )
 
 
+def count(snapshot: Snapshot, kind: Kind) -> int:
+    """How many objects of the kind there are; of pods, those that have not ended."""
+    if kind is kinds.PODS:
+        return sum(map(len, snapshot.places.values()))
+    return len(snapshot.nodes if kind is kinds.NODES else snapshot.objects.get(kind.plural, ()))
+
+
 def verdict(found: Verdict, snapshot: Snapshot, shown: int = SHOWN) -> d.VerdictDocument:
     """`snapshot` is the one that the verdict was made of."""
     return d.VerdictDocument(

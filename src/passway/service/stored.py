@@ -6,6 +6,7 @@ same `Traces`. What may not be read is named there, except the VM itself.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
@@ -30,6 +31,14 @@ class Stored(Protocol):
     async def traces(self, key: Key) -> Traces:
         """Everything of one VM; raises NotFound."""
         ...
+
+    async def told(self) -> Mapping[str, int]:
+        """How many events there are of each reason; raises what keeps them from being read."""
+        ...
+
+
+def _counted(objects: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
+    return Counter(str(item.get("reason") or "none") for item in objects if is_event(item))
 
 
 def missing(key: Key) -> NotFound:
@@ -83,6 +92,13 @@ class AtHand:
             unread[kinds.EVENTS.plural] = Read.UNREAD
         return found
 
+    async def told(self) -> Mapping[str, int]:
+        """As the protocol says."""
+        found = _counted(self._objects())
+        if not found and not self._complete:
+            raise NotFound("there are no events in the files")
+        return found
+
 
 class InCluster:
     """What a Cluster has."""
@@ -125,6 +141,10 @@ class InCluster:
         if found is None:
             raise missing(key)
         return found
+
+    async def told(self) -> Mapping[str, int]:
+        """As the protocol says."""
+        return _counted((await self._cluster.list(kinds.EVENTS))[0])
 
     async def _events(
         self, namespace: str, about: Iterable[tuple[str, str]], unread: dict[str, Read]

@@ -72,7 +72,7 @@ def _problem(context: ssl.SSLContext, pair: KeyPair) -> str | None:
     if _ENCRYPTED.search(pair.key):
         return "the client key is protected by a password, which is not supported"
     try:
-        with _private_file(pair.certificate + b"\n" + pair.key) as path:
+        with private_file(pair.certificate + b"\n" + pair.key) as path:
             # The password keeps OpenSSL from asking on the terminal.
             context.load_cert_chain(path, password="")
     except ssl.SSLError as error:
@@ -85,7 +85,7 @@ def _problem(context: ssl.SSLContext, pair: KeyPair) -> str | None:
 
 
 @contextmanager
-def _private_file(content: bytes) -> Iterator[str]:
+def private_file(content: bytes) -> Iterator[str]:
     """A path that OpenSSL can read the content from; gone afterwards."""
     if hasattr(os, "memfd_create"):
         number = os.memfd_create("passway", os.MFD_CLOEXEC)
