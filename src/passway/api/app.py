@@ -20,13 +20,14 @@ from starlette.routing import compile_path
 
 from passway.api import problems
 from passway.api.access import Service
-from passway.api.identity import Tokens
 from passway.api.middleware import MAX_IN_FLIGHT, Guard, InFlight, MethodTable
 from passway.api.openapi import openapi_of
 from passway.api.routes import cluster as cluster_routes
 from passway.api.routes import devices, health, machines, render
 from passway.model.errors import PasswayError
 from passway.service.audit import Audit, MemoryAudit
+from passway.service.authority import Authority
+from passway.service.gate import Identity
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 
@@ -42,15 +43,18 @@ def utc_now() -> str:
 
 def create_app(
     cluster: Cluster,
-    tokens: Tokens,
+    authority: Authority,
     *,
     mirror: Mirror | None = None,
     audit: Audit | None = None,
     now: Callable[[], str] = utc_now,
     max_in_flight: int = MAX_IN_FLIGHT,
+    acting: Callable[[Identity], Cluster] | None = None,
 ) -> FastAPI:
     """The REST service on a cluster; its lifespan opens the cluster and runs the mirror."""
-    service = Service(cluster, mirror or Mirror(cluster), audit or MemoryAudit(), tokens, now)
+    service = Service(
+        cluster, mirror or Mirror(cluster), audit or MemoryAudit(), authority, now, acting
+    )
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
