@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from passway.api import problems
-from passway.api.access import Service
+from passway.api.access import Service, rights_of
 from passway.api.middleware import MAX_IN_FLIGHT, Guard, InFlight, MethodTable
 from passway.api.openapi import openapi_of
 from passway.api.routes import cluster as cluster_routes
@@ -27,7 +27,7 @@ from passway.api.routes import devices, health, machines, render
 from passway.model.errors import PasswayError
 from passway.service.audit import Audit, MemoryAudit
 from passway.service.authority import Authority
-from passway.service.gate import Identity
+from passway.service.gate import Identity, Right
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 
@@ -72,7 +72,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
-    app.openapi = partial(openapi_of, app)  # type: ignore[method-assign] # FastAPI's documented way
+    app.openapi = partial(openapi_of, app, route_rights())  # type: ignore[method-assign] # FastAPI's documented way
     for router in _ROUTERS:
         app.include_router(router)
     app.add_exception_handler(PasswayError, problems.on_passway_error)
@@ -82,6 +82,17 @@ def create_app(
     app.add_middleware(InFlight, limit=max_in_flight)
     app.add_middleware(Guard)
     return app
+
+
+def route_rights() -> dict[tuple[str, str], tuple[Right, ...]]:
+    """Method and path of each route -> the rights that it takes."""
+    return {
+        (method, route.path): rights_of(route)
+        for router in _ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
 
 
 def _methods() -> dict[re.Pattern[str], tuple[str, ...]]:

@@ -31,6 +31,7 @@ from passway.kube.memory import MemoryCluster
 from passway.model.errors import InvalidInput, NotSynced
 from passway.model.override import override
 from passway.sample.cluster import sample_objects
+from passway.service.authority import Authority, ClusterAuthority
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 
@@ -53,7 +54,7 @@ _log = logging.getLogger("passway.api")
     "--tokens",
     "token_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="YAML or JSON list of {token, user, role, namespaces}.",
+    help="Who may ask: a list of {token, user, role, namespaces}.  [default: the cluster says]",
 )
 @click.option(
     "--kubeconfig",
@@ -62,6 +63,18 @@ _log = logging.getLogger("passway.api")
     help="The cluster to serve.  [default: what kubectl would use, else this pod's own]",
 )
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option(
+    "--audience",
+    "audiences",
+    multiple=True,
+    metavar="NAME",
+    help="Audience that bearer tokens must be meant for.  [default: the API server]",
+)
+@click.option(
+    "--impersonate",
+    is_flag=True,
+    help="Write as whoever asks, so that the cluster's own audit names them.",
+)
 @click.option("--access-log", is_flag=True, help="Log each request on stderr.")
 def serve(
     demo: bool,
@@ -70,13 +83,17 @@ def serve(
     token_file: Path | None,
     kubeconfig: str | None,
     context: str | None,
+    audiences: tuple[str, ...],
+    impersonate: bool,
     access_log: bool,
 ) -> None:
     """Run the REST service, on the cluster of a kubeconfig or on the sample."""
     if demo and (kubeconfig or context):
         raise click.UsageError("--demo and a kubeconfig exclude each other; keep one of them")
-    if not demo and token_file is None:
-        raise click.UsageError("--tokens FILE says who may ask; only --demo has tokens of its own")
+    if audiences and (demo or token_file):
+        raise click.UsageError("--audience is for tokens of the cluster; leave it out")
+    if demo and impersonate:
+        raise click.UsageError("--demo has nobody to --impersonate; leave one of them out")
     if not _loopback(host):
         raise click.UsageError(
             "served on a loopback address only, since there is no TLS yet; use --host 127.0.0.1"
@@ -84,12 +101,18 @@ def serve(
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
     )
-    tokens = Tokens(DEMO if token_file is None else _read(token_file))
-    cluster = _sample() if demo else _live(kubeconfig or "", context or "")
+    cluster = _sample() if demo else _live(kubeconfig or "", context or "", impersonate=impersonate)
+    authority: Authority
+    if demo or token_file:
+        authority = Tokens(DEMO if token_file is None else _read(token_file))
+    else:
+        authority = ClusterAuthority(cluster, audiences=audiences)
+    acting = cluster.acting if impersonate and isinstance(cluster, KubeCluster) else None
     # The sample is of a moment of its own; what lives is judged at the time of the question.
     mirror = Mirror(cluster, now=None if demo else utc_now)
     with listen(host, port) as listener:
-        server = Server(create_app(cluster, tokens, mirror=mirror), access_log=access_log)
+        app = create_app(cluster, authority, mirror=mirror, acting=acting)
+        server = Server(app, access_log=access_log)
         server.run(sockets=[listener])
     if server.failure is not None:
         raise server.failure
@@ -99,9 +122,11 @@ def _sample() -> Cluster:
     return MemoryCluster(sample_objects(), kinds=kinds.ALL)
 
 
-def _live(kubeconfig: str, context: str) -> Cluster:
+def _live(kubeconfig: str, context: str, *, impersonate: bool) -> Cluster:
     """The cluster of a kubeconfig, or the one that this pod runs in."""
     config = load_config(kubeconfig, Overrides(context=context), here(terminal=False))
+    if impersonate and config.impersonation:
+        raise click.UsageError("the kubeconfig impersonates already; leave --impersonate out")
     for warning in config.warnings:
         _log.warning("%s", warning)
     return KubeCluster(config)
