@@ -116,7 +116,7 @@ def test_a_list_that_was_cut_keeps_its_length_only_where_it_names_no_objects():
     exhausted = issue("ResourceExhausted", resource="a.b/c", wanted=quantity(1), free=cut,
                       holders=Some((held("ml"),), 9))  # fmt: skip
     assert shown(exhausted) == (
-        "the VM needs 1 of a.b/c on one node: 0 free of 1 on n1 and 6 more (-o wide)"
+        "the VM needs 1 of a.b/c on one node: none free on n1 and 6 more (-o wide)"
         "; held by ml/vm (1 on n1)"
     )
     pods = issue("KeptAwayByPods", pods=Some((Ref("Pod", "a", "web"),), 3))
@@ -126,7 +126,7 @@ def test_a_list_that_was_cut_keeps_its_length_only_where_it_names_no_objects():
 def test_foreign_holders_are_absent_and_own_ones_stay():
     exhausted = {"resource": "a.b/c", "wanted": quantity(1), "free": FREE}
     assert shown(issue("ResourceExhausted", **exhausted, holders=(held("web"),))) == (
-        "the VM needs 1 of a.b/c on one node: 0 free of 1 on n1"
+        "the VM needs 1 of a.b/c on one node: none free on n1"
     )
     both = Some((held("ml", "mine"), held("web")), 9)
     assert shown(issue("ResourceExhausted", **exhausted, holders=both)).endswith(
@@ -175,7 +175,7 @@ def test_foreign_owners_and_namespaces_are_not_told():
 
 
 def test_an_issue_without_anything_foreign_is_the_same_object():
-    found = issue("ResourceExhausted", resource="a.b/c", holders=(held("ml"),), free=FREE)
+    found = issue("ResourceExhausted", resource="a.b/c", holders=(held("ml"),))
     stages = (StageResult(Stage.SCHEDULING, Outcome.FAIL, (found,)),)
     verdict = redact(Verdict(Ref("VirtualMachine", "x", "ml"), Fits.NO, stages), OWN)
     assert verdict.issues[0] is found
@@ -184,13 +184,14 @@ def test_an_issue_without_anything_foreign_is_the_same_object():
 @pytest.mark.parametrize("path", ["/api/v1/preflight", "/api/v1/fit", "/api/v1/vms"])
 async def test_a_user_reads_no_foreign_name_in_any_verdict(api, path):
     """The T4 is held by ml/infer-t4: a tenant of web alone is not told so."""
-    from passway.api.identity import Credential, Identity, Role, Tokens
+    from passway.api.identity import Account, Credential, Tokens
+    from passway.api.rights import Role
 
     state = api._transport.app.state
-    web = Credential("web-user", Identity("web", Role.USER, frozenset({"web"})))
+    web = Credential("web-user", Account("web", role=Role.USER, namespaces=frozenset({"web"})))
     old = state.service
-    tokens = Tokens([web, Credential("root", Identity("root", Role.ADMIN))])
-    state.service = replace(old, tokens=tokens)
+    tokens = Tokens([web, Credential("root", Account("root", role=Role.ADMIN))])
+    state.service = replace(old, authority=tokens)
     text = examples.MANIFEST_TEXT.replace("namespace: ml", "namespace: web").replace(
         "- name: gpu\n", "- {name: one, deviceName: " + examples.T4 + "}\n            - name: gpu\n"
     ).replace(f"deviceName: {examples.A10}", f"deviceName: {examples.T4}")  # fmt: skip

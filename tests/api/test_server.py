@@ -83,7 +83,8 @@ def test_requests_are_logged_when_asked_for():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "--tokens FILE says who may ask"),
+        (["--demo", "--impersonate"], "nobody to --impersonate"),
+        (["--demo", "--audience", "a"], "--audience is for tokens of the cluster"),
         (["--demo", "--context", "lab"], "exclude each other"),
         (["--demo", "--host", "0.0.0.0"], "--insecure-http"),
         (["--demo", "--host", "example.com"], "loopback"),

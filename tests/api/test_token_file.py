@@ -3,7 +3,7 @@
 import pytest
 
 from passway.api import token_file
-from passway.api.identity import Role
+from passway.api.rights import Role
 from passway.api.token_file import parse_tokens, read_tokens, readable_by_others
 from passway.model.errors import InvalidInput
 
@@ -20,8 +20,8 @@ GOOD = f"""
 def test_entries_become_credentials():
     alice, root = parse_tokens(GOOD.encode(), "t")
     assert (alice.identity.user, alice.identity.role) == ("alice", Role.USER)
-    assert alice.identity.may_see == {"ml", "web"}
-    assert root.identity.may_see is None
+    assert alice.identity.namespaces == {"ml", "web"}
+    assert root.identity.role is Role.ADMIN
     assert parse_tokens(b'[{"token": "0123456789abcdef", "user": "v", "role": "viewer"}]', "t")
 
 

@@ -1,49 +1,89 @@
 """Who may ask what: from the bearer token to a Backend for that user.
 
-A route names the roles it is for by the type of its backend parameter. The order is fixed: known
-(401), allowed (403), then the query's names (400), and only after that a body is read. Namespaces
-are not looked at here: the Backend confines its user.
+A route names the rights that it takes by the type of its backend parameter. The order is fixed:
+known (401), allowed (403), then the names of the query (400), and only after that a body. A right
+that counts in namespaces is asked for as soon as it is known which: by the path or the query here,
+else by the use case, when it has read the manifest, through the same gate.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 
+from passway.api import rights
 from passway.api.counted import CountedBackend
-from passway.api.identity import Identity, Role, Tokens
 from passway.api.metrics import Metrics
+from passway.api.rights import INVENTORY, remedy
 from passway.api.validation import refused
 from passway.manifest.nodes import shorten
 from passway.model.errors import Forbidden, Unauthenticated
+from passway.model.names import InvalidName, dns_label
 from passway.model.verdict import Issue, Severity, Stage
 from passway.service.audit import Audit
+from passway.service.authority import Authority
 from passway.service.cluster_backend import ClusterBackend
+from passway.service.gate import CREATE_MACHINES, Identity, Right
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 
-EVERYBODY: Final = frozenset(Role)
-TENANTS: Final = frozenset({Role.USER, Role.ADMIN})
-ADMINS: Final = frozenset({Role.ADMIN})
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """The gate of one asker at a route that takes these rights."""
+
+    authority: Authority
+    who: Identity
+    rights: tuple[Right, ...]
+
+    async def see(self, *namespaces: str) -> frozenset[str] | None:
+        """Only what the question is about, unless the asker may see the inventory."""
+        for namespace in namespaces or (None,):
+            for right in self.rights:
+                if namespace is not None or not right.namespaced:
+                    await self.expect(right, namespace)
+        if await self.authority.allows(self.who, INVENTORY):
+            return None
+        return frozenset(namespaces)
+
+    async def own(self) -> frozenset[str] | None:
+        """All, or those that the authority can list."""
+        right = self.rights[0]
+        if await self.authority.allows(self.who, right):
+            return None
+        found = self.authority.where(self.who, right)
+        if not found:
+            raise Forbidden(f"you may not {right} in all namespaces", hint="name one of yours")
+        return found
+
+    async def expect(self, right: Right, namespace: str | None = None) -> None:
+        """Raises Forbidden unless the asker has the right."""
+        if not await self.authority.allows(self.who, right, namespace):
+            where = f' in namespace "{namespace}"' if namespace and right.namespaced else ""
+            raise Forbidden(f"you may not {right}{where}", hint=remedy(right, namespace))
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the routes work on; kept in the application's state."""
+    """What the routes work on; kept in the application's state.
+
+    `acting` gives the cluster whose writes count as somebody's own, where that is wanted.
+    """
 
     cluster: Cluster
     mirror: Mirror
     audit: Audit
-    tokens: Tokens
+    authority: Authority
     now: Callable[[], str]
     metrics: Metrics
+    acting: Callable[[Identity], Cluster] | None = None
 
-    def backend(self, who: Identity) -> ClusterBackend:
-        made = CountedBackend(
-            self.cluster, self.mirror, self.audit, who.user, self.now, who.may_see
-        )
+    def backend(self, gate: Asker) -> ClusterBackend:
+        who = gate.who
+        cluster = self.acting(who) if self.acting else self.cluster
+        made = CountedBackend(cluster, self.mirror, self.audit, who.user, self.now, gate)
         made.metrics = self.metrics
         return made
 
@@ -75,35 +115,71 @@ def _fault(reason: str, name: str) -> Issue:
     return Issue(reason, Stage.MANIFEST, Severity.ERROR, path=path, params=params)
 
 
-def _identify(request: Request) -> Identity:
+async def _identify(request: Request) -> Identity:
     given = request.headers.getlist("authorization")
     scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     if scheme.lower() != "bearer":
         raise Unauthenticated(
             "this route needs a bearer token", hint="send Authorization: Bearer TOKEN"
         )
-    found = service_of(request).tokens.identify(token.strip().encode("latin-1"))
+    found = await service_of(request).authority.identify(token.strip().encode("latin-1"))
     if found is None:
         raise Unauthenticated("the token is not known", hint="ask whoever runs this service")
     return found
 
 
-def _for(roles: frozenset[Role]) -> Callable[[Request], Coroutine[Any, Any, ClusterBackend]]:
-    async def backend(request: Request) -> ClusterBackend:
-        who = _identify(request)
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The dependency of a route that takes these rights: a Backend for whoever has them."""
+
+    rights: tuple[Right, ...]
+
+    async def __call__(self, request: Request) -> ClusterBackend:
+        service = service_of(request)
+        who = await _identify(request)
         request.state.user = who.user
-        if who.role not in roles:
-            raise Forbidden(
-                f"the role {who.role.value} may not {request.method} {request.scope['route'].path}",
-                hint=f"it takes {' or '.join(sorted(roles))}",
-            )
+        gate = Asker(service.authority, who, self.rights)
+        may_see = await self._admitted(gate, _namespace(request))
         await check_query(request)
-        return service_of(request).backend(who)
+        backend = service.backend(gate)
+        backend.may_see = may_see
+        return backend
 
-    return backend
+    async def _admitted(self, gate: Asker, namespace: str | None) -> frozenset[str] | None:
+        """What is known before a body is read."""
+        if namespace is not None:
+            return await gate.see(namespace)
+        for right in self.rights:
+            if right.namespaced and gate.authority.where(gate.who, right) == frozenset():
+                raise Forbidden(f"you may not {right} anywhere", hint=remedy(right, None))
+        return await gate.see()
 
 
-Anybody = Annotated[ClusterBackend, Depends(_for(EVERYBODY))]
-Tenant = Annotated[ClusterBackend, Depends(_for(TENANTS))]
-Admin = Annotated[ClusterBackend, Depends(_for(ADMINS))]
+def _namespace(request: Request) -> str | None:
+    """The namespace of the path, or of a query without a body; None where none is told so far."""
+    if request.method != "GET":
+        return None
+    given = [*request.path_params.items(), *request.query_params.multi_items()]
+    found = [value for name, value in given if name == "namespace"]
+    try:
+        return dns_label(found[0]) if len(found) == 1 else None
+    except InvalidName:
+        return None  # for the route to refuse
+
+
+Anybody = Annotated[ClusterBackend, Depends(Needs((rights.REASONS,)))]
+Tenant = Annotated[ClusterBackend, Depends(Needs((rights.ASK,)))]
+Onlooker = Annotated[ClusterBackend, Depends(Needs((rights.LOOK,)))]
+Creator = Annotated[ClusterBackend, Depends(Needs((rights.ASK, CREATE_MACHINES)))]
+Admin = Annotated[ClusterBackend, Depends(Needs((INVENTORY,)))]
+PermitReader = Annotated[ClusterBackend, Depends(Needs((rights.PERMITS,)))]
+Permitter = Annotated[ClusterBackend, Depends(Needs((rights.PERMIT,)))]
+Unpermitter = Annotated[ClusterBackend, Depends(Needs((rights.UNPERMIT,)))]
+Auditor = Annotated[ClusterBackend, Depends(Needs((rights.AUDIT,)))]
 KnownQuery = Depends(check_query)
+
+
+def rights_of(route: APIRoute) -> tuple[Right, ...]:
+    """What a route takes; nothing for one that is open."""
+    needs = (dependency.call for dependency in route.dependant.dependencies)
+    return next((need.rights for need in needs if isinstance(need, Needs)), ())

@@ -18,8 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from passway.api import problems
-from passway.api.access import Service
-from passway.api.identity import Tokens
+from passway.api.access import Service, rights_of
 from passway.api.limits import REQUEST_S, RateLimit, TimeLimit
 from passway.api.metrics import Metrics
 from passway.api.middleware import MAX_IN_FLIGHT, Guard, InFlight, MethodTable
@@ -29,6 +28,8 @@ from passway.api.routes import devices, health, machines, render
 from passway.api.tracing import Traced
 from passway.model.errors import PasswayError
 from passway.service.audit import Audit, MemoryAudit
+from passway.service.authority import Authority
+from passway.service.gate import Identity, Right
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 
@@ -44,19 +45,21 @@ def utc_now() -> str:
 
 def create_app(
     cluster: Cluster,
-    tokens: Tokens,
+    authority: Authority,
     *,
     mirror: Mirror | None = None,
     audit: Audit | None = None,
     now: Callable[[], str] = utc_now,
     max_in_flight: int = MAX_IN_FLIGHT,
+    acting: Callable[[Identity], Cluster] | None = None,
     rate_limit: float = 0,
     request_s: float = REQUEST_S,
     access_log: bool = False,
 ) -> FastAPI:
     """The REST service on a cluster; its lifespan opens the cluster and runs the mirror."""
     mirror, audit = mirror or Mirror(cluster), audit or MemoryAudit()
-    service = Service(cluster, mirror, audit, tokens, now, Metrics(mirror, audit))
+    metrics = Metrics(mirror, audit)
+    service = Service(cluster, mirror, audit, authority, now, metrics, acting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -75,7 +78,7 @@ def create_app(
     )
     app.state.service = service
     app.state.draining = False
-    app.openapi = partial(openapi_of, app)  # type: ignore[method-assign] # FastAPI's documented way
+    app.openapi = partial(openapi_of, app, route_rights())  # type: ignore[method-assign] # FastAPI's documented way
     for router in _ROUTERS:
         app.include_router(router)
     app.add_exception_handler(PasswayError, problems.on_passway_error)
@@ -95,6 +98,17 @@ def create_app(
         access_log=access_log,
     )
     return app
+
+
+def route_rights() -> dict[tuple[str, str], tuple[Right, ...]]:
+    """Method and path of each route -> the rights that it takes."""
+    return {
+        (method, route.path): rights_of(route)
+        for router in _ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
 
 
 def _methods() -> dict[str, tuple[str, ...]]:

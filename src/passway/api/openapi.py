@@ -5,6 +5,7 @@ components from msgspec and pydantic, the bodies of requests with examples, the 
 and that malformed input is 400, never 422.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -24,6 +25,7 @@ from passway.api.schemas import (
     UsbPermit,
     WhatIfBody,
 )
+from passway.service.gate import Right
 
 TITLE: Final = "Passway"
 DESCRIPTION: Final = (
@@ -33,6 +35,8 @@ DESCRIPTION: Final = (
 _BODIES: Final[tuple[type[BaseModel], ...]] = (
     MachineBody, PreflightBody, PciPermit, MediatedPermit, UsbPermit, RenderXmlBody, WhatIfBody,
 )  # fmt: skip
+RIGHTS: Final = "x-passway-rights"
+"""What an operation takes, in the words of RBAC."""
 _TEMPLATE: Final = "#/components/schemas/{model}"
 _FASTAPI: Final = ("HTTPValidationError", "ValidationError")
 _NUMA: Final = {
@@ -70,8 +74,8 @@ def _named(examples: dict[str, Any]) -> dict[str, Any]:
     return {name: {"value": value} for name, value in examples.items()}
 
 
-def openapi_of(app: FastAPI) -> dict[str, Any]:
-    """The document, made once."""
+def openapi_of(app: FastAPI, rights: Mapping[tuple[str, str], tuple[Right, ...]]) -> dict[str, Any]:
+    """The document, made once. `rights`: method and path of each route -> what it takes."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=TITLE,
@@ -84,8 +88,10 @@ def openapi_of(app: FastAPI) -> dict[str, Any]:
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         }
         for path, item in document["paths"].items():
-            for operation in item.values():
+            for method, operation in item.items():
                 _correct(operation, secured=path.startswith("/api/"))
+                if found := rights.get((method.upper(), path)):
+                    operation[RIGHTS] = list(map(str, found))
         app.openapi_schema = document
     return app.openapi_schema
 

@@ -19,14 +19,15 @@ from passway.kube.client import KubeCluster
 from passway.kube.config import Overrides, here, load_config
 from passway.kube.memory import MemoryCluster
 from passway.sample.cluster import sample_objects
+from passway.service.authority import Authority, ClusterAuthority
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 
 HELP: Final = """\b
 Examples:
   passway serve --demo
-  passway serve --tokens tokens.yaml --access-log --metrics-port 9090
-  passway serve --tokens tokens.yaml --host :: --tls-cert tls.crt --tls-key tls.key
+  passway serve --access-log --metrics-port 9090
+  passway serve --host :: --tls-cert tls.crt --tls-key tls.key
 
 Run the REST service, on the cluster of a kubeconfig or on the sample.
 """
@@ -39,7 +40,7 @@ _log = logging.getLogger("passway.api")
     "--tokens",
     "token_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="YAML or JSON list of {token, user, role, namespaces}.",
+    help="Who may ask: a list of {token, user, role, namespaces}.  [default: the cluster says]",
 )
 @click.option(
     "--kubeconfig",
@@ -48,33 +49,57 @@ _log = logging.getLogger("passway.api")
     help="The cluster to serve.  [default: what kubectl would use, else this pod's own]",
 )
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option(
+    "--audience",
+    "audiences",
+    multiple=True,
+    metavar="NAME",
+    help="Audience that bearer tokens must be meant for.  [default: the API server]",
+)
+@click.option(
+    "--impersonate",
+    is_flag=True,
+    help="Write as whoever asks, so that the cluster's own audit names them.",
+)
 @operated
 def serve(
     demo: bool,
     token_file: Path | None,
     kubeconfig: str | None,
     context: str | None,
+    audiences: tuple[str, ...],
+    impersonate: bool,
     operations: Operations,
 ) -> None:
     """Serves until a signal ends it."""
     if demo and (kubeconfig or context):
         raise click.UsageError("--demo and a kubeconfig exclude each other; keep one of them")
-    if not demo and token_file is None:
-        raise click.UsageError("--tokens FILE says who may ask; only --demo has tokens of its own")
-    tokens = Tokens(DEMO if token_file is None else _read(token_file))
-    cluster = _sample() if demo else _live(kubeconfig or "", context or "")
+    if audiences and (demo or token_file):
+        raise click.UsageError("--audience is for tokens of the cluster; leave it out")
+    if demo and impersonate:
+        raise click.UsageError("--demo has nobody to --impersonate; leave one of them out")
+    cluster = _sample() if demo else _live(kubeconfig or "", context or "", impersonate=impersonate)
+    authority: Authority
+    if demo or token_file:
+        authority = Tokens(DEMO if token_file is None else _read(token_file))
+    else:
+        authority = ClusterAuthority(cluster, audiences=audiences)
+    acting = cluster.acting if impersonate and isinstance(cluster, KubeCluster) else None
     # The sample is of a moment of its own; what lives is judged at the time of the question.
     mirror = Mirror(cluster, now=None if demo else utc_now)
-    operations.run(create_app(cluster, tokens, mirror=mirror, **operations.limits()))
+    app = create_app(cluster, authority, mirror=mirror, acting=acting, **operations.limits())
+    operations.run(app)
 
 
 def _sample() -> Cluster:
     return MemoryCluster(sample_objects(), kinds=kinds.ALL)
 
 
-def _live(kubeconfig: str, context: str) -> Cluster:
+def _live(kubeconfig: str, context: str, *, impersonate: bool) -> Cluster:
     """The cluster of a kubeconfig, or the one that this pod runs in."""
     config = load_config(kubeconfig, Overrides(context=context), here(terminal=False))
+    if impersonate and config.impersonation:
+        raise click.UsageError("the kubeconfig impersonates already; leave --impersonate out")
     for warning in config.warnings:
         _log.warning("%s", warning)
     return KubeCluster(config)

@@ -12,7 +12,8 @@ from typing import Final
 import msgspec
 import yaml
 
-from passway.api.identity import Credential, Identity, Role
+from passway.api.identity import Account, Credential
+from passway.api.rights import Role
 from passway.model.errors import InvalidInput
 from passway.model.names import InvalidName, dns_label
 
@@ -83,7 +84,7 @@ def _credential(item: object, where: str) -> Credential:
         namespaces = frozenset(map(dns_label, entry.namespaces))
     except InvalidName as error:
         raise InvalidInput(f"{where}: namespaces: {error}") from None
-    return Credential(entry.token, Identity(entry.user, entry.role, namespaces))
+    return Credential(entry.token, Account(entry.user, role=entry.role, namespaces=namespaces))
 
 
 def _without_values(error: msgspec.ValidationError) -> str:

@@ -7,6 +7,7 @@ the configuration's to say.
 """
 
 import asyncio
+import copy
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from types import TracebackType
@@ -16,6 +17,7 @@ import msgspec
 
 from passway.cluster.kinds import Kind
 from passway.kube.config import ClientConfig
+from passway.kube.config.impersonation import acting
 from passway.kube.formats import REFUSED, OtherForm, accepts, in_protobuf
 from passway.kube.lists import whole
 from passway.kube.objects import key_of, path_of, selector_of, to_create
@@ -27,6 +29,7 @@ from passway.kube.transport import JSON, REQUEST_S, Sleep, Transport
 from passway.kube.watch import watched
 from passway.kube.wire import Decoder, head_of, object_of, objects_of
 from passway.model.errors import InvalidInput, NotFound, PasswayError, Unavailable
+from passway.service.gate import Identity
 from passway.service.ports import Expired, Object, Page, Patch, Trial, WatchEvent
 
 PAGE: Final = 500
@@ -53,6 +56,7 @@ class KubeCluster:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._transport = Transport(config, timeout_s=timeout_s, sleep=sleep)
+        self._writer = self._transport
         self._sleep = sleep
         self._decoders: dict[Kind, Decoder] = {}
         self._streams = Streams(self._transport, sleep)
@@ -68,6 +72,12 @@ class KubeCluster:
         traceback: TracebackType | None,
     ) -> None:
         await self._transport.close()
+
+    def acting(self, who: Identity) -> "KubeCluster":
+        """The same cluster, whose writes count as somebody's own; raises Forbidden."""
+        other = copy.copy(self)
+        other._writer = self._transport.acting(acting(who))  # noqa: SLF001 - one of us
+        return other
 
     # -- the port -------------------------------------------------------------------------------
 
@@ -124,7 +134,7 @@ class KubeCluster:
         """Creates nothing, and says what everybody on the way said."""
         new = to_create(kind, obj)
         namespace = new["metadata"].get("namespace")
-        status, body, warnings = await self._transport.heard(
+        status, body, warnings = await self._writer.heard(
             "POST", path_of(kind, namespace), _writing(dry_run=True), _encoded(kind, new), JSON
         )
         return trial_of(status, body, warnings, kind, namespace)
@@ -228,7 +238,8 @@ class KubeCluster:
         verb = verb or method.lower()
         path = path_of(kind, namespace, name)
         sent = None if body is None else _encoded(kind, body)
-        status, answer = await self._transport.answer(method, path, query, sent, content)
+        transport = self._transport if method == "GET" else self._writer
+        status, answer = await transport.answer(method, path, query, sent, content)
         if status not in {200, 201, 202}:
             raise refusal(status, answer, verb, kind, name, namespace)
         return object_of(answer, f"the answer to {verb} {kind.resource}")

@@ -7,12 +7,14 @@ answer or a `Broken`, which says that the connection failed and nothing about th
 
 import asyncio
 import contextlib
+import copy
 import logging
 import random
 import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -20,6 +22,7 @@ import aiohttp
 from yarl import URL
 
 from passway.kube.config import ClientConfig, KeyPair
+from passway.kube.config.impersonation import Headers
 from passway.kube.status import printable
 from passway.model.errors import TooLarge, Unavailable
 
@@ -77,6 +80,12 @@ class Transport:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+    def acting(self, headers: Headers) -> "Transport":
+        """The same session for requests that count as somebody else's."""
+        other = copy.copy(self)
+        other._config = replace(self._config, impersonation=headers)  # noqa: SLF001 - one of us
+        return other
 
     async def log_in(self) -> None:
         """Has credentials ready: somebody may have to log in, which takes what it takes."""

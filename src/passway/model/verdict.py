@@ -104,6 +104,30 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class Level:
+    """What is told of `Free` to somebody whose numbers those are not."""
+
+    node: str
+    some: bool
+
+    @override
+    def __str__(self) -> str:
+        return f"{'some' if self.some else 'none'} free on {self.node}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Unlisted:
+    """Why a kind is not known, and the namespaces in which it could be listed all the same."""
+
+    words: str
+    within: tuple[str, ...] = ()
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.words} (only in {', '.join(self.within)})" if self.within else self.words
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class Holding:
     """Who holds units on which node; `deletion` is set while its pod is being deleted.
 
@@ -162,8 +186,9 @@ class Some:
 
 
 Param: TypeAlias = Union[
-    Some, str, int, Quantity, Ref, Free, Holding, Shortage, Part, "tuple[Param, ...]"
-]
+    Some, str, int, Quantity, Ref, Free, Level, Unlisted, Holding, Shortage, Part,
+    "tuple[Param, ...]",
+]  # fmt: skip
 
 NO_PARAMS: Final[Mapping[str, Param]] = MappingProxyType({})
 

@@ -1,9 +1,9 @@
 """What a tenant may read of a verdict: nothing that names objects of foreign namespaces.
 
-Pure, on typed parameters, before the one renderer makes words of them: holders and references of
-other namespaces are taken out, an owner is simply absent, and where a sentence needs them a
-neutral word stands in. What the tenant wrote into the own manifest stays. Nodes, resources and
-amounts are the cluster's and stay; outcomes never change.
+Pure, on typed parameters, before the one renderer makes words of them: holders, references and
+namespaces of others are taken out, an owner is simply absent, and where a sentence needs them a
+neutral word stands in. How many devices are free is a word: some, or none. What the tenant wrote
+into the own manifest stays. Nodes and resources are the cluster's and stay; outcomes never change.
 """
 
 from dataclasses import replace
@@ -16,12 +16,14 @@ from passway.model.verdict import (
     Free,
     Holding,
     Issue,
+    Level,
     Param,
     Part,
     Ref,
     Shortage,
     Some,
     StageResult,
+    Unlisted,
     Verdict,
 )
 
@@ -54,7 +56,7 @@ def redact_issue(issue: Issue, namespaces: frozenset[str]) -> Issue:
             elsewhere = True
             if name in needed:  # the VM's own manifest names it
                 kept[name] = value
-        elif shown != value and name in needed:
+        elif _fewer(shown, value) and name in needed:
             kept[name] = (*_items(shown), SOMEONE)
         else:
             kept[name] = shown
@@ -79,7 +81,11 @@ def _shown(value: Param, namespaces: frozenset[str]) -> "Param | None":
             return Some(kept, len(kept) if objects else value.total)
         case tuple():
             return _kept(value, namespaces)
-        case str() | int() | Quantity() | Free() | Shortage() | Part():
+        case Free():
+            return Level(value.node, value.free.nanos > 0)
+        case Unlisted():
+            return replace(value, within=tuple(n for n in value.within if n in namespaces))
+        case str() | int() | Quantity() | Level() | Shortage() | Part():
             return value
         case _:
             assert_never(value)
@@ -88,6 +94,13 @@ def _shown(value: Param, namespaces: frozenset[str]) -> "Param | None":
 def _kept(items: tuple[Param, ...], namespaces: frozenset[str]) -> tuple[Param, ...]:
     shown = (_shown(item, namespaces) for item in items)
     return tuple(item for item in shown if item is not None)
+
+
+def _fewer(shown: Param, value: Param) -> bool:
+    """Something was taken out of a list."""
+    if isinstance(shown, Some) and isinstance(value, Some) and shown.total < value.total:
+        return True
+    return len(_items(shown)) < len(_items(value))
 
 
 def _items(value: Param) -> tuple[Param, ...]:

@@ -17,7 +17,7 @@ from passway.kubevirt.launcher_pod import LauncherPod
 from passway.kubevirt.settings import Settings
 from passway.kubevirt.vmi import Mutated
 from passway.manifest.spec import MachineSpec
-from passway.model.verdict import Issue, Param, Ref, Severity, Stage
+from passway.model.verdict import Issue, Param, Ref, Severity, Stage, Unlisted
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,11 @@ class Question:
 Judge: TypeAlias = Callable[[Question], Iterator[Issue]]
 
 
-def state(read: Read, within: Collection[str] = ()) -> str:
+def state(read: Read, within: Collection[str] = ()) -> Unlisted:
     """The words for a kind that was not read, or only in some namespaces."""
     if within:
-        return f"may not be listed in all namespaces (only in {', '.join(sorted(within))})"
-    return "may not be listed" if read is Read.FORBIDDEN else "were not read"
+        return Unlisted("may not be listed in all namespaces", tuple(sorted(within)))
+    return Unlisted("may not be listed" if read is Read.FORBIDDEN else "were not read")
 
 
 def ref(kind: Kind, key: tuple[str, str]) -> Ref:

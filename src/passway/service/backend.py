@@ -8,6 +8,8 @@ answers the plans of changes, and refuses to apply them.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
+import msgspec
+
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.permitted import Permit
 from passway.model.errors import Conflict, InvalidInput
@@ -150,7 +152,8 @@ class SnapshotBackend(Reading):
         verdict = self.admitted(machine, snapshot)
         if not dry_run:
             self._refuse()
-        return created(verdict, snapshot, None, dry_run=True)
+        found = created(verdict, snapshot, None, dry_run=True)
+        return msgspec.structs.replace(found, verdict=self.told(found.verdict))
 
     def _planned(self, change: Change, *, dry_run: bool) -> d.PermitChange:
         if change.changed and not dry_run:

@@ -21,6 +21,7 @@ from passway.service import documents as d
 from passway.service import report
 from passway.service.audit import Audit, AuditEntry
 from passway.service.backend import confirmed, created
+from passway.service.gate import CREATE_MACHINES, OPEN, Gate, writing
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
 from passway.service.reading import Reading
@@ -38,9 +39,9 @@ class ClusterBackend(Reading):
         audit: Audit,
         user: str,
         now: Callable[[], str],
-        may_see: frozenset[str] | None = None,
+        gate: Gate = OPEN,
     ) -> None:
-        self.may_see = may_see
+        self.gate = gate
         self._cluster = cluster
         self._mirror = mirror
         self._audit = audit
@@ -60,6 +61,7 @@ class ClusterBackend(Reading):
 
     @override
     async def trials(self, question: Question, verdict: Verdict) -> tuple[d.TrialDocument, ...]:
+        await self.gate.expect(CREATE_MACHINES, question.spec.namespace)
         return await trials(self._cluster, question, verdict)
 
     async def permit(
@@ -88,6 +90,7 @@ class ClusterBackend(Reading):
         meta = machine["metadata"]
         target = ref(kinds.MACHINES, (meta["namespace"], meta["name"]))
         try:
+            await self.admit(meta["namespace"])
             snapshot = self.snapshot
             verdict = self.admitted(machine, snapshot)
             made = await self._cluster.create(kinds.MACHINES, machine, dry_run=dry_run)
@@ -97,7 +100,8 @@ class ClusterBackend(Reading):
         if not dry_run:
             self._mirror.apply(made)
             self._record("create", f"VirtualMachine {target}", None, machine, "done")
-        return created(verdict, snapshot, made["metadata"].get("uid"), dry_run=dry_run)
+        found = created(verdict, snapshot, made["metadata"].get("uid"), dry_run=dry_run)
+        return msgspec.structs.replace(found, verdict=self.told(found.verdict))
 
     async def _apply(
         self,
@@ -114,6 +118,7 @@ class ClusterBackend(Reading):
             return report.change(change, applied=False)
         target = f"{change.kind.kind} {change.target}"
         try:
+            await self.gate.expect(writing("patch", change.kind), change.target.namespace)
             confirmed(change, confirm=confirm, force=force)
             written = await self._cluster.patch(
                 change.kind,

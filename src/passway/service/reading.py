@@ -6,7 +6,7 @@ the snapshot and the objects come from is for its subclasses.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -14,8 +14,9 @@ import msgspec
 
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.hostdev import Environment
+from passway.manifest.spec import MachineSpec
 from passway.manifest.vm import parse_manifest
-from passway.model.errors import Forbidden, InvalidInput, NotFound, PreflightFailed
+from passway.model.errors import InvalidInput, NotFound, PreflightFailed
 from passway.model.reasons import SHOWN
 from passway.model.verdict import Fits, Verdict
 from passway.plan.what_if import Fact, Stop, concerned, suppose
@@ -29,6 +30,7 @@ from passway.preflight.stage import Question
 from passway.preflight.walk import ask, preflight
 from passway.service import accounts, launcher, rendering, report
 from passway.service import documents as d
+from passway.service.gate import OPEN, Gate
 from passway.service.machines import machines
 from passway.service.manifests import one_machine, stored_machine
 from passway.service.mine import my_devices
@@ -43,10 +45,11 @@ Judged: TypeAlias = tuple[Question, Verdict]
 class Reading(ABC):
     """Every question that a snapshot answers.
 
-    `may_see`: the namespaces that the asker is confined to; None for all. Machines of others are
-    refused, and answers tell nothing of them.
+    Whose namespaces a question concerns is asked of the `gate` as soon as it is known. What it says
+    is `may_see`: answers tell nothing of others; None for all.
     """
 
+    gate: Gate = OPEN
     may_see: frozenset[str] | None = None
 
     @property
@@ -67,11 +70,13 @@ class Reading(ABC):
 
     async def machines(self, namespace: str | None = None) -> d.MachineList:
         if namespace is not None:
-            self.admit(namespace)
-        found = machines(self.snapshot, namespace)
-        if self.may_see is None or namespace is not None:
+            await self.admit(namespace)
+            return machines(self.snapshot, namespace)
+        may_see = await self.gate.own()
+        found = machines(self.snapshot)
+        if may_see is None:
             return found
-        own = tuple(item for item in found.items if item.namespace in self.may_see)
+        own = tuple(item for item in found.items if item.namespace in may_see)
         return msgspec.structs.replace(found, items=own)
 
     async def machine(self, namespace: str, name: str) -> d.MachineDocument:
@@ -83,7 +88,7 @@ class Reading(ABC):
 
     async def my_devices(self, namespace: str) -> d.MyDevices:
         """The devices as a tenant of the namespace sees them."""
-        self.admit(namespace)
+        await self.admit(namespace)
         return my_devices(self.snapshot, namespace)
 
     async def permits(self) -> d.PermitList:
@@ -105,14 +110,13 @@ class Reading(ABC):
         expand: bool = False,
         server_dry_run: bool = False,
     ) -> tuple[d.VerdictDocument, ...]:
+        specs = await _off_loop(text, lambda: _parsed(text, file, namespace))
+        await self.admit(*sorted({spec.namespace for spec in specs}))
         snapshot, shown = self.snapshot, 1000 if expand else SHOWN
-
-        def judge() -> tuple[Judged, ...]:
-            return self._judged(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
-
-        judged = await _off_loop(text, judge)
+        judged = await _off_loop(text, lambda: _judged(specs, snapshot, replicas, expand=expand))
         found = tuple(
-            report.verdict(self._shown(verdict), snapshot, shown) for _, verdict in judged
+            self.told(report.verdict(self._shown(verdict), snapshot, shown))
+            for _, verdict in judged
         )
         if not server_dry_run:
             return found
@@ -128,14 +132,15 @@ class Reading(ABC):
 
     async def explain(self, namespace: str, name: str) -> d.ExplanationDocument:
         """Why the VM does not run, or that it does; raises NotFound."""
-        self.admit(namespace)
+        await self.admit(namespace)
         traces = await self.stored.traces((namespace, name))
         snapshot = self.snapshot
 
         def walk() -> Explanation:
             return self._explained(explain(stored_machine(traces.document), traces, snapshot))
 
-        return accounts.explanation(await asyncio.to_thread(walk), traces.unread, snapshot)
+        found = accounts.explanation(await asyncio.to_thread(walk), traces.unread, snapshot)
+        return msgspec.structs.replace(found, verdict=self.told(found.verdict))
 
     async def what_if(
         self,
@@ -171,40 +176,41 @@ class Reading(ABC):
     async def fit(
         self, text: str | bytes, file: str, *, namespace: str = "default"
     ) -> d.FitDocument:
+        spec = await self._machine(text, file, namespace)
         snapshot = self.snapshot
 
         def count() -> d.FitDocument:
-            spec = one_machine(text, file, namespace)
-            self.admit(spec.namespace)
             found = fit(spec, snapshot)
-            return report.fit(replace(found, verdict=self._shown(found.verdict)), snapshot)
+            made = report.fit(replace(found, verdict=self._shown(found.verdict)), snapshot)
+            return msgspec.structs.replace(made, verdict=self.told(made.verdict))
 
         return await _off_loop(text, count)
 
     async def render_pod(
         self, text: str | bytes, file: str, *, namespace: str = "default"
     ) -> d.LauncherPod:
+        spec = await self._machine(text, file, namespace)
         snapshot = self.snapshot
+        return await _off_loop(text, lambda: launcher.launcher_pod(spec, snapshot))
 
-        def made() -> d.LauncherPod:
-            spec = one_machine(text, file, namespace)
-            self.admit(spec.namespace)
-            return launcher.launcher_pod(spec, snapshot)
-
-        return await _off_loop(text, made)
-
-    def host_devices(
+    async def host_devices(
         self, text: str | bytes, file: str, namespace: str, environment: Environment
     ) -> d.HostDevices:
         """What the launcher of the only machine of a manifest would give libvirt.
 
         Needs the cluster only for a VM with an instance type or a preference.
         """
-        spec = one_machine(text, file, namespace)
-        self.admit(spec.namespace)
+        spec = await self._machine(text, file, namespace)
         if refers(spec):
-            return rendering.expanded_host_devices(ask(spec, self.snapshot, 1), environment)
-        return rendering.host_devices(spec, environment)
+            question = ask(spec, self.snapshot, 1)
+            return await asyncio.to_thread(rendering.expanded_host_devices, question, environment)
+        return await asyncio.to_thread(rendering.host_devices, spec, environment)
+
+    async def _machine(self, text: str | bytes, file: str, namespace: str) -> MachineSpec:
+        """The only machine of a manifest that the asker may ask about."""
+        spec = await _off_loop(text, lambda: one_machine(text, file, namespace))
+        await self.admit(spec.namespace)
+        return spec
 
     def verdicts(
         self,
@@ -217,38 +223,29 @@ class Reading(ABC):
         snapshot: Snapshot | None = None,
     ) -> tuple[Verdict, ...]:
         """One verdict for each machine of the manifest; raises InvalidManifest with all faults."""
-        judged = self._judged(text, file, namespace, replicas, expand=expand, snapshot=snapshot)
+        view = self.snapshot if snapshot is None else snapshot
+        judged = _judged(_parsed(text, file, namespace), view, replicas, expand=expand)
         return tuple(self._shown(verdict) for _, verdict in judged)
 
-    def _judged(
-        self,
-        text: str | bytes,
-        file: str,
-        namespace: str,
-        replicas: int | None,
-        *,
-        expand: bool,
-        snapshot: Snapshot | None,
-    ) -> tuple[Judged, ...]:
-        found = parse_manifest(text, file, namespace).require()
-        if len(found) > MAX_MACHINES:
-            raise InvalidInput(f"{len(found)} machines in one manifest; at most {MAX_MACHINES}")
-        for spec in found:
-            self.admit(spec.namespace)
-        view = self.snapshot if snapshot is None else snapshot
-        questions = [ask(spec, view, replicas) for spec in found]
-        return tuple((question, preflight(question, expand=expand)) for question in questions)
-
-    def admit(self, namespace: str) -> None:
-        """Raises Forbidden for a namespace that the asker is not confined to."""
-        if self.may_see is not None and namespace not in self.may_see:
-            raise Forbidden(
-                f'namespace "{namespace}" is not one of yours',
-                hint=f"yours are: {', '.join(sorted(self.may_see)) or 'none'}",
-            )
+    async def admit(self, *namespaces: str) -> None:
+        """Raises Forbidden where the asker may not ask about these; else it may see them."""
+        self.may_see = await self.gate.see(*namespaces)
 
     def _shown(self, verdict: Verdict) -> Verdict:
         return verdict if self.may_see is None else redact(verdict, self.may_see)
+
+    def told(self, document: d.VerdictDocument) -> d.VerdictDocument:
+        """Without the namespaces that this service may list, where they are not the asker's."""
+        may_see = self.may_see
+        if may_see is None:
+            return document
+        read = tuple(
+            msgspec.structs.replace(
+                kind, namespaces=tuple(name for name in kind.namespaces if name in may_see)
+            )
+            for kind in document.read
+        )
+        return msgspec.structs.replace(document, read=read)
 
     def _explained(self, found: Explanation) -> Explanation:
         may_see = self.may_see
@@ -270,6 +267,20 @@ class Reading(ABC):
             errors = [item.message for item in words if item.severity == "error"]
             raise PreflightFailed("; ".join(errors), issues=verdict.issues)
         return verdict
+
+
+def _parsed(text: str | bytes, file: str, namespace: str) -> tuple[MachineSpec, ...]:
+    found = parse_manifest(text, file, namespace).require()
+    if len(found) > MAX_MACHINES:
+        raise InvalidInput(f"{len(found)} machines in one manifest; at most {MAX_MACHINES}")
+    return found
+
+
+def _judged(
+    specs: Iterable[MachineSpec], snapshot: Snapshot, replicas: int | None, *, expand: bool
+) -> tuple[Judged, ...]:
+    questions = [ask(spec, snapshot, replicas) for spec in specs]
+    return tuple((question, preflight(question, expand=expand)) for question in questions)
 
 
 async def _off_loop(text: str | bytes, work: Callable[[], T]) -> T:

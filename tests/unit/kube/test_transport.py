@@ -30,7 +30,8 @@ from passway.kube.config import Trust
 from passway.kube.config.address import named_proxy
 from passway.kube.config.tls import ssl_context
 from passway.kube.transport import Broken
-from passway.model.errors import TooLarge, Unauthenticated, Unavailable
+from passway.model.errors import Forbidden, TooLarge, Unauthenticated, Unavailable
+from passway.service.gate import Identity
 
 CONFIG = Kind("", "v1", "ConfigMap", "configmaps", namespaced=True)
 OBJECT = said({"metadata": {"name": "c"}})
@@ -158,6 +159,47 @@ async def test_impersonation_goes_with_every_request():
     async with talking(OBJECT, impersonation=groups) as (server, cluster, _):
         await read(cluster)
     assert server.asked[0].headers.getall("Impersonate-Group") == ["a", "b"]
+
+
+async def test_only_writes_count_as_somebody_elses():
+    who = Identity("ann\u00e9", "7", ("a", "b"), (("example.com/k%", ("1", "2")),))
+    async with talking(*[OBJECT] * 4) as (server, cluster, _):
+        acting = cluster.acting(who)
+        await write(acting)
+        await read(acting)
+        await write(cluster)
+    sent = [
+        [(name, value) for name, value in one.headers.items() if name.startswith("Impersonate")]
+        for one in server.asked
+    ]
+    assert sent == [
+        [
+            ("Impersonate-User", "ann\u00e9"), ("Impersonate-Uid", "7"),
+            ("Impersonate-Group", "a"), ("Impersonate-Group", "b"),
+            ("Impersonate-Extra-example.com%2Fk%25", "1"),
+            ("Impersonate-Extra-example.com%2Fk%25", "2"),
+        ], [], [],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "bad", ["a\r\nImpersonate-Group: system:masters", "a\0", " a", "a\n", "\ud800"]
+)
+@pytest.mark.parametrize("place", ["user", "uid", "groups", "extra"])
+async def test_names_from_outside_break_no_header(bad, place):
+    found = {"user": "ann", place: {"groups": (bad,), "extra": (("k", (bad,)),)}.get(place, bad)}
+    async with talking() as (server, cluster, _):
+        with pytest.raises(Forbidden, match="Impersonate-"):
+            cluster.acting(Identity(**found))
+    assert server.asked == []
+
+
+async def test_a_key_from_outside_is_escaped():
+    who = Identity("ann", extra=(("k\r\nImpersonate-User: root", ("v",)),))
+    async with talking(OBJECT) as (server, cluster, _):
+        await write(cluster.acting(who))
+    names = [name for name in server.asked[0].headers if name.startswith("Impersonate")]
+    assert names == ["Impersonate-User", "Impersonate-Extra-k%0D%0AImpersonate-User%3A%20root"]
 
 
 async def test_no_cookie_is_kept():

@@ -232,19 +232,19 @@ async def test_a_create_keeps_the_references_and_judges_what_they_bring():
     assert made["spec"] == wanted["spec"]
 
 
-def test_devices_of_an_instance_type_are_rendered():
+async def test_devices_of_an_instance_type_are_rendered():
     some = backend(kubevirt(), instancetype("it", gpus=[GPU]))
     around = Environment({"PCI_RESOURCE_NVIDIA_COM_GA102GL_A10": "0000:65:00.0"}, {}, None)
 
-    def rendered(spec):
-        return some.host_devices(json.dumps(spec), "vm.json", "default", around)
+    async def rendered(spec):
+        return await some.host_devices(json.dumps(spec), "vm.json", "default", around)
 
-    found = rendered(referring("it"))
+    found = await rendered(referring("it"))
     assert ([item.device for item in found.elements], found.error) == (["gpus[0] 'gpu0'"], None)
-    assert rendered(vm(gpus=[GPU])).elements == found.elements
-    assert rendered(referring("gone")).error.code == "InstancetypeMissing"
+    assert (await rendered(vm(gpus=[GPU]))).elements == found.elements
+    assert (await rendered(referring("gone"))).error.code == "InstancetypeMissing"
     with pytest.raises(InvalidInput, match=r"spec\.instancetype\.revisionName: .*not read"):
-        rendered(referring({"name": "it", "revisionName": "r"}))
+        await rendered(referring({"name": "it", "revisionName": "r"}))
 
 
 async def test_unknowns_do_not_refuse_a_create():

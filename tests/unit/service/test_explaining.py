@@ -17,6 +17,7 @@ from tests.builders import (
     vm,
     vmi,
 )
+from tests.gates import Within
 
 from passway.cluster import kinds
 from passway.cluster.snapshot import Read
@@ -27,6 +28,7 @@ from passway.plan.what_if import Allow, Drain, Stop
 from passway.service.audit import MemoryAudit
 from passway.service.backend import SnapshotBackend
 from passway.service.cluster_backend import ClusterBackend
+from passway.service.gate import OPEN
 from passway.service.manifests import stored_machine
 from passway.service.mirror import Mirror
 from passway.service.ports import Cause, OtherVersion, Trial
@@ -136,7 +138,7 @@ def backend(objects, may_see=None):
     made = SnapshotBackend(
         cluster(*(item for item in objects if item["kind"] != "Event")), "files", lambda: objects
     )
-    made.may_see = may_see
+    made.gate = OPEN if may_see is None else Within(may_see)
     return made
 
 

@@ -17,11 +17,13 @@ from tests.builders import (
     referring,
     vm,
 )
+from tests.gates import Within
 
 from passway.cluster import kinds
 from passway.kubevirt.launch import Cause
 from passway.model.errors import Forbidden, InvalidInput
 from passway.service.backend import SnapshotBackend
+from passway.service.gate import OPEN
 from passway.service.launcher import WORDS
 
 INJECTION = "ExternalNetResourceInjection"
@@ -29,7 +31,7 @@ INJECTION = "ExternalNetResourceInjection"
 
 def rendered(machine, snapshot=None, namespace="default", may_see=None):
     backend = SnapshotBackend(cluster(kubevirt()) if snapshot is None else snapshot)
-    backend.may_see = may_see
+    backend.gate = OPEN if may_see is None else Within(may_see)
     text = json.dumps(machine)
     return asyncio.run(backend.render_pod(text, "vm.json", namespace=namespace))
 

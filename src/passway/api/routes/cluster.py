@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from passway.api.access import Admin, Anybody, Tenant, service_of
+from passway.api.access import Admin, Anybody, Auditor, Onlooker, service_of
 from passway.api.answers import READING, answer, answers
 from passway.api.parameters import Limit, Namespace, OptionalNamespace
 from passway.service import documents as d
@@ -56,7 +56,7 @@ async def vms(backend: Admin, namespace: OptionalNamespace = None) -> Response:
     responses=answers(d.MachineDocument, errors=_NAMED),
     tags=["vms"],
 )
-async def vm(backend: Tenant, namespace: _Name, name: _Name) -> Response:
+async def vm(backend: Onlooker, namespace: _Name, name: _Name) -> Response:
     """One VM; where `Location` of a created one leads."""
     return answer(await backend.machine(namespace, name))
 
@@ -66,25 +66,25 @@ async def vm(backend: Tenant, namespace: _Name, name: _Name) -> Response:
     responses=answers(d.ExplanationDocument, errors=_NAMED),
     tags=["vms"],
 )
-async def explain_vm(backend: Tenant, namespace: _Name, name: _Name) -> Response:
+async def explain_vm(backend: Onlooker, namespace: _Name, name: _Name) -> Response:
     """Why a VM does not run: where it stands, the component's own words, our reason and remedy."""
     return answer(await backend.explain(namespace, name))
 
 
 @router.get("/api/v1/my/devices", responses=answers(d.MyDevices), tags=["mine"])
-async def my_devices(backend: Tenant, namespace: Namespace) -> Response:
+async def my_devices(backend: Onlooker, namespace: Namespace) -> Response:
     """What a tenant may know of devices: whether one is free, and the own quota."""
     return answer(await backend.my_devices(namespace))
 
 
 @router.get("/api/v1/my/vms", responses=answers(d.MachineList), tags=["mine"])
-async def my_vms(backend: Tenant, namespace: OptionalNamespace = None) -> Response:
+async def my_vms(backend: Onlooker, namespace: OptionalNamespace = None) -> Response:
     """The VMs of the own namespaces, or of one of them."""
     return answer(await backend.machines(namespace))
 
 
 @router.get("/api/v1/audit", responses=answers(d.AuditList), tags=["audit"])
-async def audit(_: Admin, request: Request, limit: Limit = 100) -> Response:
+async def audit(_: Auditor, request: Request, limit: Limit = 100) -> Response:
     """The newest changes, the latest first."""
     entries = service_of(request).audit.entries()
     return answer(d.AuditList(items=tuple(reversed(entries[-limit:]))))

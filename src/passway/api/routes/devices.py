@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from passway.api import examples
-from passway.api.access import Admin
+from passway.api.access import Admin, PermitReader, Permitter, Unpermitter
 from passway.api.answers import READING, WITH_BODY, answer, answers, schema_ref
 from passway.api.bodies import json_body
 from passway.api.openapi import body
@@ -29,7 +29,7 @@ async def inventory(backend: Admin) -> Response:
 
 
 @router.get(_PERMITTED, responses=answers(d.PermitList))
-async def permitted(backend: Admin) -> Response:
+async def permitted(backend: PermitReader) -> Response:
     """The permitted list, and which object keeps it."""
     return answer(await backend.permits())
 
@@ -42,7 +42,7 @@ async def permitted(backend: Admin) -> Response:
     ),
 )
 async def permit(
-    backend: Admin,
+    backend: Permitter,
     wanted: Annotated[PciPermit | MediatedPermit | UsbPermit, Depends(json_body(PermitBody))],
 ) -> Response:
     """Adds an entry; the same entry again changes nothing (`changed` is false)."""
@@ -53,7 +53,7 @@ async def permit(
 
 @router.delete(_PERMITTED, responses=answers(d.PermitChange, errors=_CHANGE))
 async def unpermit(
-    backend: Admin,
+    backend: Unpermitter,
     resource_name: Annotated[str, Query(min_length=1, max_length=400)],
     selector: Annotated[
         str | None, Query(max_length=400, description="Only the entry with this selector.")

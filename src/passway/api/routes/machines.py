@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from passway.api import examples
-from passway.api.access import Admin, Tenant
+from passway.api.access import Admin, Creator, Tenant
 from passway.api.answers import READING, WITH_BODY, answer, answers, schema_ref
 from passway.api.bodies import FILE, ManifestText, json_body
 from passway.api.openapi import body, manifest_body
@@ -37,7 +37,7 @@ _MANIFEST = manifest_body(examples.MANIFEST, examples.MANIFEST_TEXT)
     ),
 )
 async def create_vm(
-    backend: Tenant,
+    backend: Creator,
     wanted: Annotated[MachineBody, Depends(json_body(MachineBody))],
     dry_run: Flag = False,
 ) -> Response:
@@ -47,7 +47,7 @@ async def create_vm(
 
 @router.post("/api/v1/vms", responses=_CREATE, tags=["vms"], openapi_extra=_MANIFEST)
 async def create_vm_from_manifest(
-    backend: Tenant,
+    backend: Creator,
     text: ManifestText,
     namespace: DefaultNamespace = "default",
     dry_run: Flag = False,

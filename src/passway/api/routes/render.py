@@ -2,10 +2,9 @@
 and the launcher pod.
 
 A failure to render is an answer (200, with `error`), since nothing was asked to be created.
-Whose namespaces count is the Backend's to say, as for a preflight.
+Whose namespaces count is the gate's to say, as for a preflight.
 """
 
-import asyncio
 from dataclasses import replace
 from typing import Annotated
 
@@ -41,7 +40,7 @@ async def render_xml(
     namespace: DefaultNamespace = "default",
 ) -> Response:
     """The `<hostdev>` elements that the launcher would make of a VM, or why it would fail."""
-    return answer(await asyncio.to_thread(_host_devices, backend, wanted, namespace))
+    return answer(await _host_devices(backend, wanted, namespace))
 
 
 @router.post(
@@ -57,12 +56,12 @@ async def render_pod(
     return answer(await backend.render_pod(text, FILE, namespace=namespace))
 
 
-def _host_devices(backend: Reading, wanted: RenderXmlBody, namespace: str) -> d.HostDevices:
+async def _host_devices(backend: Reading, wanted: RenderXmlBody, namespace: str) -> d.HostDevices:
     if isinstance(wanted.manifest, str):
-        return backend.host_devices(wanted.manifest, FILE, namespace, wanted.environment())
+        return await backend.host_devices(wanted.manifest, FILE, namespace, wanted.environment())
     text = msgspec.json.encode(wanted.manifest)
     try:
-        return backend.host_devices(text, FILE, namespace, wanted.environment())
+        return await backend.host_devices(text, FILE, namespace, wanted.environment())
     except InvalidManifest as error:
         # The object has no lines: a place in the text that was made of it says nothing.
         issues = tuple(replace(issue, position=None) for issue in error.issues)
