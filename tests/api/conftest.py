@@ -15,7 +15,8 @@ from passway.api.serve import Server, address, listen
 from passway.cluster import kinds
 from passway.kube.memory import MemoryCluster
 from passway.sample.cluster import sample_objects
-from passway.service.audit import MemoryAudit
+from passway.store.audit import SqlAudit
+from passway.store.database import memory
 
 LIMIT_S = 20
 
@@ -42,7 +43,7 @@ def cluster() -> MemoryCluster:
 
 @pytest.fixture
 def app(cluster) -> FastAPI:
-    audit = MemoryAudit(write=lambda _: None)
+    audit = SqlAudit(memory(), write=lambda _: None)
     return create_app(cluster, Tokens(DEMO), audit=audit, now=lambda: "2026-06-12T09:30:00Z")
 
 

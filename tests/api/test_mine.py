@@ -190,7 +190,7 @@ async def test_a_user_reads_no_foreign_name_in_any_verdict(api, path):
     web = Credential("web-user", Identity("web", Role.USER, frozenset({"web"})))
     old = state.service
     tokens = Tokens([web, Credential("root", Identity("root", Role.ADMIN))])
-    state.service = Service(old.cluster, old.mirror, old.audit, tokens, old.now)
+    state.service = Service(old.cluster, old.mirror, old.audit, tokens, old.changes)
     text = examples.MANIFEST_TEXT.replace("namespace: ml", "namespace: web").replace(
         "- name: gpu\n", "- {name: one, deviceName: " + examples.T4 + "}\n            - name: gpu\n"
     ).replace(f"deviceName: {examples.A10}", f"deviceName: {examples.T4}")  # fmt: skip

@@ -17,7 +17,8 @@ from passway.api.validation import refused
 from passway.manifest.nodes import shorten
 from passway.model.errors import Forbidden, Unauthenticated
 from passway.model.verdict import Issue, Severity, Stage
-from passway.service.audit import Audit
+from passway.service.audit import Actor, Audit
+from passway.service.changes import Changes
 from passway.service.cluster_backend import ClusterBackend
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
@@ -35,12 +36,12 @@ class Service:
     mirror: Mirror
     audit: Audit
     tokens: Tokens
-    now: Callable[[], str]
+    changes: Changes
 
-    def backend(self, who: Identity) -> ClusterBackend:
-        return ClusterBackend(
-            self.cluster, self.mirror, self.audit, who.user, self.now, who.may_see
-        )
+    def backend(self, who: Identity, request: Request) -> ClusterBackend:
+        source = request.client.host if request.client else ""
+        actor = Actor(who.user, source, getattr(request.state, "request_id", ""))
+        return ClusterBackend(self.cluster, self.mirror, self.changes, actor, who.may_see)
 
 
 def service_of(request: Request) -> Service:
@@ -92,7 +93,7 @@ def _for(roles: frozenset[Role]) -> Callable[[Request], Coroutine[Any, Any, Clus
                 hint=f"it takes {' or '.join(sorted(roles))}",
             )
         await check_query(request)
-        return service_of(request).backend(who)
+        return service_of(request).backend(who, request)
 
     return backend
 

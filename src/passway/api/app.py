@@ -6,6 +6,8 @@ document itself is at /openapi.json.
 """
 
 import re
+import secrets
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -26,9 +28,12 @@ from passway.api.openapi import openapi_of
 from passway.api.routes import cluster as cluster_routes
 from passway.api.routes import devices, health, machines, render
 from passway.model.errors import PasswayError
-from passway.service.audit import Audit, MemoryAudit
+from passway.service.changes import Recorded
+from passway.service.dangling import Resolver
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
+from passway.store.audit import SqlAudit
+from passway.store.database import memory
 
 OPENAPI: Final = "/openapi.json"
 _ROUTERS: Final = (
@@ -40,17 +45,27 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _replica() -> str:
+    """A name of this process that no other has, not even the next one of the same pod."""
+    return f"{socket.gethostname()}-{secrets.token_hex(3)}"
+
+
 def create_app(
     cluster: Cluster,
     tokens: Tokens,
     *,
     mirror: Mirror | None = None,
-    audit: Audit | None = None,
+    audit: SqlAudit | None = None,
     now: Callable[[], str] = utc_now,
     max_in_flight: int = MAX_IN_FLIGHT,
 ) -> FastAPI:
-    """The REST service on a cluster; its lifespan opens the cluster and runs the mirror."""
-    service = Service(cluster, mirror or Mirror(cluster), audit or MemoryAudit(), tokens, now)
+    """The REST service on a cluster; its lifespan opens the cluster and runs the mirror.
+
+    Without `audit` the rows go with the process.
+    """
+    audit = audit or SqlAudit(memory())
+    changes = Recorded(audit, now=now, replica=_replica())
+    service = Service(cluster, mirror or Mirror(cluster), audit, tokens, changes)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -58,6 +73,9 @@ def create_app(
             if isinstance(cluster, AbstractAsyncContextManager):
                 await stack.enter_async_context(cluster)
             await stack.enter_async_context(service.mirror)
+            await stack.enter_async_context(audit)
+            await stack.enter_async_context(Resolver(cluster, audit, changes, now=now))
+            await stack.enter_async_context(changes)  # left first: what runs comes to its end
             yield
 
     app = FastAPI(

@@ -33,6 +33,8 @@ from passway.model.override import override
 from passway.sample.cluster import sample_objects
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
+from passway.store.audit import SqlAudit
+from passway.store.database import Database, database, default_file, memory, prepare
 
 HEADER_BYTES: Final = 16 * 1024
 CONNECTIONS: Final = 512
@@ -62,6 +64,13 @@ _log = logging.getLogger("passway.api")
     help="The cluster to serve.  [default: what kubectl would use, else this pod's own]",
 )
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option(
+    "--audit",
+    metavar="URL",
+    envvar="PASSWAY_AUDIT",
+    help="Where changes are recorded: a file of SQLite, or postgresql://…; with --demo in memory."
+    "  [env: PASSWAY_AUDIT; default: passway/audit.db in $XDG_STATE_HOME]",
+)
 @click.option("--access-log", is_flag=True, help="Log each request on stderr.")
 def serve(
     demo: bool,
@@ -70,6 +79,7 @@ def serve(
     token_file: Path | None,
     kubeconfig: str | None,
     context: str | None,
+    audit: str | None,
     access_log: bool,
 ) -> None:
     """Run the REST service, on the cluster of a kubeconfig or on the sample."""
@@ -86,13 +96,25 @@ def serve(
     )
     tokens = Tokens(DEMO if token_file is None else _read(token_file))
     cluster = _sample() if demo else _live(kubeconfig or "", context or "")
+    kept = _kept(audit, demo=demo)
     # The sample is of a moment of its own; what lives is judged at the time of the question.
     mirror = Mirror(cluster, now=None if demo else utc_now)
     with listen(host, port) as listener:
-        server = Server(create_app(cluster, tokens, mirror=mirror), access_log=access_log)
+        app = create_app(cluster, tokens, mirror=mirror, audit=SqlAudit(kept))
+        server = Server(app, access_log=access_log)
         server.run(sockets=[listener])
     if server.failure is not None:
         raise server.failure
+
+
+def _kept(given: str | None, *, demo: bool) -> Database:
+    """Where the audit is; its file is there when this returns."""
+    if demo and not given:
+        return memory()
+    found = database(given or str(default_file()))
+    prepare(found)
+    _log.info("the audit is in %s", found)
+    return found
 
 
 def _sample() -> Cluster:
