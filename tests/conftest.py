@@ -14,7 +14,7 @@ settings.register_profile(
 )
 settings.load_profile("soak" if os.environ.get("PASSWAY_SOAK") else "default")
 
-pytest_plugins = ["tests.controlplane.fixtures"]
+pytest_plugins = ["tests.controlplane.fixtures", "tests.store.fixtures"]
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,9 @@ def _no_cluster_of_yours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on the real control plane share one, so one worker runs them all."""
+    """Tests that share a real server are run by one worker."""
     for item in items:
-        if item.get_closest_marker("plane"):
-            item.add_marker(pytest.mark.xdist_group("plane"))
+        for shared in ("plane", "postgres"):
+            if item.get_closest_marker(shared):
+                item.add_marker(pytest.mark.xdist_group(shared))
+                break
