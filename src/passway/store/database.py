@@ -7,7 +7,7 @@ It knows no table.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -39,7 +39,7 @@ _LIMITS: Final = f"-c statement_timeout={WAIT_S}s -c lock_timeout={WAIT_S}s"
 class Database:
     """One database. Its text names no password."""
 
-    url: URL
+    url: URL = field(repr=False)
 
     @override
     def __str__(self) -> str:
