@@ -18,8 +18,12 @@ pytest_plugins = ["tests.controlplane.fixtures", "tests.store.fixtures"]
 
 
 @pytest.fixture(autouse=True)
-def _no_cluster_of_yours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may meet the cluster of whoever runs it."""
+def _nothing_of_yours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """No test may meet the cluster of whoever runs it, or leave an audit there."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
+    monkeypatch.delenv("PASSWAY_AUDIT", raising=False)
     monkeypatch.setenv("KUBECONFIG", "/nonexistent/kubeconfig")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
 

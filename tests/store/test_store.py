@@ -16,7 +16,7 @@ from passway.model.errors import InvalidInput
 from passway.service.audit import GENESIS, AuditUnavailable, Filter, Head, digest
 from passway.store import schema
 from passway.store.audit import LOCK, SqlAudit
-from passway.store.database import Database, memory
+from passway.store.database import Database, database, memory
 from passway.store.migrate import migrate
 
 WRITER = Path(__file__).with_name("writer.py")
@@ -208,3 +208,24 @@ async def test_the_memory_of_a_process_is_a_database_too():
         assert (await audit.verify())[0].sequence == 1
     async with quiet(memory()) as other:
         assert other.head == Head()
+
+
+@pytest.mark.postgres
+async def test_appending_needs_no_more_rights_than_the_page_says(postgres):
+    url = postgres.database()
+    async with quiet(database(url)):
+        pass
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("DROP ROLE IF EXISTS writer")
+        owner.execute("CREATE ROLE writer LOGIN PASSWORD 'hunter2'")
+        owner.execute("GRANT INSERT, SELECT ON audit TO writer")
+        owner.execute("GRANT SELECT ON alembic_version TO writer")
+    own = database(url).url.set(username="writer", password="hunter2")
+    async with quiet(Database(own)) as audit:
+        row = await audit.append(draft())
+        assert await audit.verify(row.hash) == (Head(1, row.hash), None)
+    with psycopg.connect(own.set(drivername="postgresql").render_as_string(False)) as writer:
+        for statement in ("DELETE FROM audit", "UPDATE audit SET result = 'x'"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                writer.execute(statement)
+            writer.rollback()

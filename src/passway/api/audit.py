@@ -6,14 +6,15 @@ its end is still there, only a head that was noted elsewhere says.
 
 import asyncio
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from passway.model.errors import EXIT_NO, EXIT_OK, InvalidInput, NotFound
-from passway.service.audit import Break, Head
-from passway.store.audit import SqlAudit
-from passway.store.database import Database, database, default_file
+
+if TYPE_CHECKING:  # the database's libraries are loaded when it is looked at, not for --help
+    from passway.service.audit import Break, Head
+    from passway.store.database import Database
 
 _HASH: Final = re.compile("[0-9a-f]{64}")
 
@@ -37,6 +38,8 @@ def verify(where: str | None, head: str | None) -> int:
     noted = None if head is None else head.strip().lower()
     if noted is not None and not _HASH.fullmatch(noted):
         raise InvalidInput("--head takes the 64 hexadecimal digits of a row's hash")
+    from passway.store.database import database, default_file
+
     found = database(where or str(default_file()))
     if found.file is not None and not found.file.is_file():
         raise NotFound(f"there is no audit in {found.file}", hint="name it with --database")
@@ -50,6 +53,8 @@ def verify(where: str | None, head: str | None) -> int:
     return EXIT_OK
 
 
-async def _verified(found: Database, head: str | None) -> tuple[Head, Break | None]:
+async def _verified(found: "Database", head: str | None) -> tuple["Head", "Break | None"]:
+    from passway.store.audit import SqlAudit
+
     async with SqlAudit(found, reading=True) as kept:
         return await kept.verify(head)

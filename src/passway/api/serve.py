@@ -94,20 +94,21 @@ def serve(
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
     )
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     tokens = Tokens(DEMO if token_file is None else _read(token_file))
     cluster = _sample() if demo else _live(kubeconfig or "", context or "")
-    kept = _kept(audit, demo=demo)
+    rows = SqlAudit(kept(audit, demo=demo))
     # The sample is of a moment of its own; what lives is judged at the time of the question.
     mirror = Mirror(cluster, now=None if demo else utc_now)
     with listen(host, port) as listener:
-        app = create_app(cluster, tokens, mirror=mirror, audit=SqlAudit(kept))
+        app = create_app(cluster, tokens, mirror=mirror, audit=rows)
         server = Server(app, access_log=access_log)
         server.run(sockets=[listener])
     if server.failure is not None:
         raise server.failure
 
 
-def _kept(given: str | None, *, demo: bool) -> Database:
+def kept(given: str | None, *, demo: bool) -> Database:
     """Where the audit is; its file is there when this returns."""
     if demo and not given:
         return memory()

@@ -594,6 +594,6 @@ class Problem(Document, frozen=True, kw_only=True):
 PUBLISHED: Final[tuple[type[Document], ...]] = (
     VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
     MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
-    HostDevices, LauncherPod, ExplanationDocument, WhatIfDocument,
+    HostDevices, LauncherPod, ExplanationDocument, WhatIfDocument, AuditList,
 )  # fmt: skip
 """The documents with a published JSON Schema."""

@@ -70,6 +70,8 @@ class SqlAudit(Audit):
     async def __aenter__(self) -> Self:
         self._engine = self._database.engine(reading=self._reading)
         self._migrated = self._reading
+        if self._reading:
+            return self
         try:
             self._head = await self._run(_newest)
         except AuditUnavailable:
