@@ -79,6 +79,14 @@ async def test_an_intent_has_one_outcome(where):
         assert [row.sequence for row in await audit.dangling(10)] == [6]
 
 
+async def test_the_head_of_others_is_seen_with_the_next_look(where):
+    async with quiet(where) as one, quiet(where) as two:
+        row = await two.append(draft())
+        assert one.head == Head()
+        await one.dangling(1)
+        assert one.head == two.head == Head(1, row.hash)
+
+
 async def test_many_tasks_and_two_replicas_make_one_chain(where):
     async with quiet(where) as one, quiet(where) as two:
         await asyncio.gather(*(audit.append(draft()) for _ in range(40) for audit in (one, two)))

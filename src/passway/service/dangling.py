@@ -20,7 +20,7 @@ from passway.cluster import kinds
 from passway.cluster.kinds import Kind
 from passway.model.errors import Forbidden, InvalidInput, NotFound, PasswayError
 from passway.plan.permit import listing_in
-from passway.service.audit import Audit, AuditEntry, AuditUnavailable, closing
+from passway.service.audit import Audit, AuditEntry, closing
 from passway.service.changes import WRITE_S, Recorded
 from passway.service.ports import Cluster, Object, OtherVersion
 from passway.service.withheld import kept, without_secrets
@@ -49,14 +49,26 @@ def judged(intent: AuditEntry, kind: Kind, obj: Object | None) -> Found:
         return _created(intent, obj)
     if obj is None:
         return Found("unknown", "the object is gone")
-    listing = listing_in(kind, obj)
-    after = kept(listing)
+    after = kept(listing_in(kind, obj))
+    found, wanted, was = map(_value, (after, intent.after, intent.before))
     version = f"resourceVersion {obj['metadata'].get('resourceVersion')}"
-    if _value(after) == _value(intent.after):
-        return Found("applied", f"the list is as it was to become ({version})", after)
-    if _value(after) == _value(intent.before):
+    if found == was:
         return Found("not_applied", f"the list is as it was before ({version})", after)
-    return Found("unknown", f"the list is neither as before nor as after ({version})", after)
+    has, new, old = map(_entries, (found, wanted, was))
+    if found == wanted or (new != old and new - old <= has and not (old - new) & has):
+        return Found("applied", f"the list has the change ({version})", after)
+    return Found("unknown", f"the list has changed, and not in this way ({version})", after)
+
+
+def _entries(listing: Any) -> frozenset[tuple[str, bytes]]:
+    """The entries of a list object, in a form that can be compared."""
+    fields = listing.items() if isinstance(listing, dict) else ()
+    return frozenset(
+        (field, msgspec.json.encode(entry, order="sorted"))
+        for field, entries in fields
+        if isinstance(entries, list)
+        for entry in entries
+    )
 
 
 def _created(intent: AuditEntry, obj: Object | None) -> Found:
@@ -149,8 +161,6 @@ class Resolver:
     async def _resolve(self, intent: AuditEntry) -> bool:
         try:
             found = await self._look(intent)
-        except AuditUnavailable:
-            raise
         except PasswayError as error:
             _log.warning("intent %d stays open: %s", intent.sequence, error)
             return False

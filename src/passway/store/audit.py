@@ -73,7 +73,7 @@ class SqlAudit(Audit):
         if self._reading:
             return self
         try:
-            self._head = await self._run(_newest)
+            self._seen(await self._run(_newest))
         except AuditUnavailable:
             _log.warning("until %s answers, no change is made", self._database)
         except BaseException:
@@ -97,6 +97,10 @@ class SqlAudit(Audit):
     @override
     def head(self) -> Head | None:
         return self._head
+
+    def _seen(self, head: Head) -> None:
+        if self._head is None or head.sequence > self._head.sequence:
+            self._head = head
 
     @override
     async def append(self, draft: Draft) -> AuditEntry | None:
@@ -139,6 +143,7 @@ class SqlAudit(Audit):
 
         head, found = await self._run(look)
         self._closed = found[0].sequence - 1 if found else head.sequence
+        self._seen(head)
         return found
 
     async def verify(self, head: str | None = None) -> tuple[Head, Break | None]:
@@ -208,7 +213,7 @@ class SqlAudit(Audit):
                 done = await work(connection)
         self._migrated = True
         if isinstance(done, AuditEntry):
-            self._head = Head(done.sequence, done.hash)
+            self._seen(Head(done.sequence, done.hash))
             self._write(msgspec.json.encode(done).decode())
         return done
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from dataclasses import replace
 
+import msgspec
 import pytest
 from tests.builders import GPU, kubevirt, namespace, obj, pci, vm
 
@@ -233,6 +234,29 @@ async def resolved(bench, attempt, cluster=None):
 async def test_the_list_says_what_became_of_its_change(objects, result):
     async with Bench(*objects) as bench:
         assert (await resolved(bench, LIST))[0] == result
+
+
+A, B, C = ({"resourceName": f"a.b/{name}", "pciVendorSelector": "10DE:0001"} for name in "abc")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found", "result"),
+    [
+        ([A], [A, B], [A, B, C], "applied"),
+        ([A], [A, B], [B], "applied"),
+        ([A], [A, B], [A, C], "unknown"),
+        ([A, B], [A], [A, C], "applied"),
+        ([A, B], [A], [B], "unknown"),
+        ([A], [A], [A, B], "unknown"),
+        ([A], [A, B], "no list", "unknown"),
+    ],
+)
+def test_what_others_changed_too_hides_only_what_cannot_be_told(before, after, found, result):
+    def text(entries):
+        return msgspec.json.encode({"pciHostDevices": entries}).decode()
+
+    made = intent(before=text(before), after=text(after))
+    assert judged(made, kinds.KUBEVIRTS, kubevirt({"pciHostDevices": found})).result == result
 
 
 async def test_the_list_of_a_hyperconverged_is_looked_at_in_its_version():
