@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "get": Entry(
         _LOOK, "passway.cli.get:get", "List devices, nodes, vms, permits, pools or audit."
     ),
-    "audit": Entry(_LOOK, "passway.api.audit:audit", "Check that the audit is whole.", "server"),
+    "audit": Entry(_LOOK, "passway.cli.audit:audit", "Check that the audit is whole."),
     "describe": Entry(_LOOK, "passway.cli.describe:describe", "All about a node, VM or device."),
     "tree": Entry(_LOOK, "passway.cli.tree:tree", "Nodes, their devices and who holds them."),
     "discover": Entry(

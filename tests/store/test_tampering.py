@@ -1,6 +1,7 @@
 """No row can be changed, taken out, moved or put in without being found."""
 
 import asyncio
+import sys
 import tempfile
 from pathlib import Path
 
@@ -242,3 +243,8 @@ def test_the_command_says_no_password():
     told = run("--database", "postgresql://me:hunter2@127.0.0.1:1/x", code=7)
     assert "hunter2" not in told
     assert "hunter2" not in run("--database", "mysql://me:hunter2@h/x", code=2)
+
+
+def test_the_command_says_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "passway.store.verify", None)
+    assert "passway[server]" in run(code=2)

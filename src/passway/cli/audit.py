@@ -1,30 +1,33 @@
 """`passway audit`: looks after the database of the audit, without a service.
 
 Owns the words of `verify`. The chain says whether a row was changed, taken out or moved; whether
-its end is still there, only a head that was noted elsewhere says.
+its end is still there, only a head that was noted elsewhere says. The libraries of databases come
+with the extra `server`, and are loaded when a database is looked at.
 """
 
-import asyncio
 import re
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from typing import Any, Final
 
 import click
 
-from passway.model.errors import EXIT_NO, EXIT_OK, InvalidInput, NotFound
-
-if TYPE_CHECKING:  # the database's libraries are loaded when it is looked at, not for --help
-    from passway.service.audit import Break, Head
-    from passway.store.database import Database
+from passway.cli.lazy import ExampleGroup
+from passway.cli.options import Usage, command
+from passway.model.errors import EXIT_NO, EXIT_OK
 
 _HASH: Final = re.compile("[0-9a-f]{64}")
+_EXAMPLES: Final = (
+    "passway audit verify --database /var/lib/passway/audit.db",
+    "passway audit verify --database postgresql://db.example.com/passway --head HASH",
+)
 
 
-@click.group("audit")
+@click.group("audit", cls=ExampleGroup, examples=_EXAMPLES)
 def audit() -> None:
     """Look after the database of the audit."""
 
 
-@audit.command("verify")
+@command("verify", examples=_EXAMPLES)
 @click.option(
     "--database",
     "where",
@@ -37,13 +40,8 @@ def verify(where: str | None, head: str | None) -> int:
     """Check every row against the chain of hashes, and say where it breaks first."""
     noted = None if head is None else head.strip().lower()
     if noted is not None and not _HASH.fullmatch(noted):
-        raise InvalidInput("--head takes the 64 hexadecimal digits of a row's hash")
-    from passway.store.database import database, default_file
-
-    found = database(where or str(default_file()))
-    if found.file is not None and not found.file.is_file():
-        raise NotFound(f"there is no audit in {found.file}", hint="name it with --database")
-    end, broken = asyncio.run(_verified(found, noted))
+        raise Usage("--head takes the 64 hexadecimal digits of a row's hash")
+    end, broken = _store().verified(where, noted)
     if broken is not None:
         click.echo(f"broken: {broken.why}")
         click.echo(f"whole up to row {end.sequence}, {end.hash}")
@@ -53,8 +51,11 @@ def verify(where: str | None, head: str | None) -> int:
     return EXIT_OK
 
 
-async def _verified(found: "Database", head: str | None) -> tuple["Head", "Break | None"]:
-    from passway.store.audit import SqlAudit
+def _store() -> Any:
+    try:
+        return import_module("passway.store.verify")
+    except ModuleNotFoundError:
+        raise Usage("audit verify needs the extra: pip install 'passway[server]'") from None
 
-    async with SqlAudit(found, reading=True) as kept:
-        return await kept.verify(head)
+
+audit.add_command(verify)
