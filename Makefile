@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test run may use two workers; more helps nothing on two cores.
 WORKERS ?= 2
 
-.PHONY: setup demo test quick lint types coverage bench peers mutants soak lock chart schema libvirt-schema controlplane agreement test-matrix clean
+.PHONY: setup demo test quick lint types coverage bench peers mutants soak lock chart schema libvirt-schema postgresql controlplane agreement test-matrix clean
 
 setup: .venv/ready
 
@@ -29,10 +29,10 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-quick: setup libvirt-schema
+quick: setup libvirt-schema postgresql
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow and not docs and not fuzz and not soak"
 
-coverage: setup libvirt-schema controlplane
+coverage: setup libvirt-schema postgresql controlplane
 	rm -f .coverage .coverage.*
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95 --skip-covered
@@ -97,6 +97,10 @@ test-matrix: setup
 
 libvirt-schema: setup
 	$(BIN)/python -m tools.libvirt_schema
+
+# PostgreSQL's programs, which the tests start with data of their own; Debian's package, as root.
+postgresql: setup
+	$(BIN)/python -m tools.postgresql
 
 clean:
 	rm -rf .venv .venv-mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

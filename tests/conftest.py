@@ -14,18 +14,24 @@ settings.register_profile(
 )
 settings.load_profile("soak" if os.environ.get("PASSWAY_SOAK") else "default")
 
-pytest_plugins = ["tests.controlplane.fixtures"]
+pytest_plugins = ["tests.controlplane.fixtures", "tests.store.fixtures"]
 
 
 @pytest.fixture(autouse=True)
-def _no_cluster_of_yours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may meet the cluster of whoever runs it."""
+def _nothing_of_yours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """No test may meet the cluster of whoever runs it, or leave an audit there."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
+    monkeypatch.delenv("PASSWAY_AUDIT", raising=False)
     monkeypatch.setenv("KUBECONFIG", "/nonexistent/kubeconfig")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on the real control plane share one, so one worker runs them all."""
+    """Tests that share a real server are run by one worker."""
     for item in items:
-        if item.get_closest_marker("plane"):
-            item.add_marker(pytest.mark.xdist_group("plane"))
+        for shared in ("plane", "postgres"):
+            if item.get_closest_marker(shared):
+                item.add_marker(pytest.mark.xdist_group(shared))
+                break

@@ -28,7 +28,10 @@ COMMANDS: Final = {
         _ASK, "passway.cli.drift:drift", "Where advertised, permitted and asked differ."
     ),
     "drain-impact": Entry(_ASK, "passway.cli.drift:drain_impact", "What a drain of a node stops."),
-    "get": Entry(_LOOK, "passway.cli.get:get", "List devices, nodes, vms, permits or pools."),
+    "get": Entry(
+        _LOOK, "passway.cli.get:get", "List devices, nodes, vms, permits, pools or audit."
+    ),
+    "audit": Entry(_LOOK, "passway.cli.audit:audit", "Check that the audit is whole."),
     "describe": Entry(_LOOK, "passway.cli.describe:describe", "All about a node, VM or device."),
     "tree": Entry(_LOOK, "passway.cli.tree:tree", "Nodes, their devices and who holds them."),
     "discover": Entry(

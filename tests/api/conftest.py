@@ -18,7 +18,8 @@ from passway.api.tls import Certificate
 from passway.cluster import kinds
 from passway.kube.memory import MemoryCluster
 from passway.sample.cluster import sample_objects
-from passway.service.audit import MemoryAudit
+from passway.store.audit import SqlAudit
+from passway.store.database import memory
 
 LIMIT_S = 20
 
@@ -29,7 +30,7 @@ def sample() -> MemoryCluster:
 
 def quiet(cluster: MemoryCluster | None = None, **more: Any) -> FastAPI:
     """The service with the demo's tokens, whose audit is not in the log."""
-    audit = MemoryAudit(write=lambda _: None)
+    audit = SqlAudit(memory(), write=lambda _: None)
     return create_app(cluster or sample(), Tokens(DEMO), audit=audit, **more)
 
 

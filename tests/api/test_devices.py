@@ -136,15 +136,36 @@ async def test_every_change_is_audited_newest_first(admin):
     await admin.delete(f"{PERMITTED}?resource_name={examples.A10}")
     await admin.post("/api/vms", json=examples.MACHINE)
     entries = (await admin.get("/api/v1/audit")).json()["items"]
-    assert [(entry["action"], entry["result"], entry["user"]) for entry in entries] == [
-        ("create", "done", "demo-admin"),
-        ("unpermit", "IN_USE", "demo-admin"),
-        ("permit", "done", "demo-admin"),
-    ]
-    assert "vendor.com/card" in entries[2]["after"]
-    assert entries[0]["time"] == "2026-06-12T09:30:00Z"
-    assert len((await admin.get("/api/v1/audit?limit=1")).json()["items"]) == 1
-    assert (await admin.get("/api/v1/audit?limit=0")).status_code == 400
+    assert [(row["action"], row["result"], row["intent"]) for row in entries] == [
+        ("create", "done", 4), ("create", None, None), ("unpermit", "IN_USE", None),
+        ("permit", "done", 1), ("permit", None, None),
+    ]  # fmt: skip
+    assert {(row["user"], row["source"], row["time"]) for row in entries} == {
+        ("demo-admin", "127.0.0.1", "2026-06-12T09:30:00Z")
+    }
+    assert "vendor.com/card" in entries[4]["after"]
+
+
+async def test_the_audit_is_read_page_by_page_and_filtered(admin):
+    for _ in range(3):
+        await admin.delete(f"{PERMITTED}?resource_name={examples.A10}")
+    await admin.post(PERMITTED, json=CARD)
+    seen, query = [], "?limit=2"
+    while query is not None:
+        page = (await admin.get(f"/api/v1/audit{query}")).json()
+        seen += [row["sequence"] for row in page["items"]]
+        query = f"?limit=2&before={page['next']}" if page["next"] else None
+    assert seen == [5, 4, 3, 2, 1]
+    assert page["head"]["sequence"] == 5
+    for query, count in (
+        ("result=IN_USE", 3), ("action=permit", 2), ("user=demo-admin", 5), ("user=x", 0),
+        ("namespace=kubevirt", 5), ("name=kubevirt&action=permit&result=done", 1),
+        ("name=%00", 0),
+    ):  # fmt: skip
+        found = (await admin.get(f"/api/v1/audit?{query}")).json()
+        assert (len(found["items"]), found["next"]) == (count, None), query
+    for query in ("limit=0", "limit=1001", "before=0", "before=x", "user=" + "u" * 401, "nope=1"):
+        assert (await admin.get(f"/api/v1/audit?{query}")).status_code == 400, query
 
 
 async def test_the_cluster_can_be_looked_at(admin):

@@ -11,7 +11,8 @@ from tests.api.conftest import LiveServer, sample
 
 from passway.api.app import create_app
 from passway.api.identity import DEMO, Tokens
-from passway.service.audit import MemoryAudit
+from passway.store.audit import SqlAudit
+from passway.store.database import memory
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 
@@ -19,7 +20,7 @@ EXAMPLES = 25 if os.environ.get("PASSWAY_SOAK") else 4
 
 
 def make() -> FastAPI:
-    return create_app(sample(), Tokens(DEMO), audit=MemoryAudit(write=lambda _: None))
+    return create_app(sample(), Tokens(DEMO), audit=SqlAudit(memory(), write=lambda _: None))
 
 
 config = schemathesis.Config.from_dict(

@@ -218,8 +218,11 @@ async def test_until_the_mirror_is_complete_the_answer_is_503(cluster):
         def __getattr__(self, name):
             return getattr(cluster, name)
 
-        async def list(self, kind, namespace=None, **chosen):
+        async def pages(self, *_):
             await asyncio.sleep(3600)
+            yield
+
+        watch = pages
 
     async with running(create_app(Slow(), Tokens(DEMO)), synced=False) as client:
         client.headers["Authorization"] = "Bearer demo-admin"

@@ -5,6 +5,7 @@ import json
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from passway.api import examples
-from passway.api.serve import serve
+from passway.api.serve import kept, serve
 from passway.api.server import address, listen
+from passway.main import cli
 from passway.model.errors import InvalidInput, NotSynced
 
 ADMIN = {"Authorization": "Bearer demo-admin"}
@@ -78,6 +80,56 @@ def test_requests_are_logged_when_asked_for():
     assert (line["method"], line["route"], line["status"]) == ("GET", "/healthz", 400)
     assert "demo-admin" not in errors
     assert "secret" not in errors
+
+
+@pytest.mark.slow
+def test_changes_are_kept_in_a_file_of_the_owner_and_logged(tmp_path):
+    file = tmp_path / "state" / "audit.db"
+    for count in (2, 4):
+        with process("--audit", str(file)) as (running, url):
+            name = {"name": f"vm-{count}"}
+            made = httpx.post(
+                f"{url}/api/vms", json={**examples.MACHINE, **name}, headers=ADMIN, timeout=LIMIT_S
+            )
+            assert made.status_code == 201
+            running.terminate()
+            _, errors = running.communicate(timeout=LIMIT_S)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        lines = [line for line in errors.splitlines() if line.startswith("INFO passway.audit: {")]
+        rows = [json.loads(line.partition(": ")[2]) for line in lines]
+        assert [(row["phase"], row["source"]) for row in rows] == [
+            ("intent", "127.0.0.1"), ("outcome", "127.0.0.1"),
+        ]  # fmt: skip
+        assert "alembic" not in errors
+        found = CliRunner().invoke(
+            cli, ["audit", "verify", "--database", str(file), "--head", rows[1]["hash"]]
+        )
+        assert found.stdout == f"whole: {count} rows\nhead: {rows[1]['hash']}\n"
+
+
+@pytest.mark.slow
+def test_a_database_that_is_away_keeps_no_service_from_starting_and_no_password_is_said():
+    where = "postgresql://me:hunter2@127.0.0.1:1/x"
+    with process("--audit", where) as (running, url):
+        answer = httpx.post(f"{url}/api/vms", json=examples.MACHINE, headers=ADMIN, timeout=LIMIT_S)
+        assert (answer.status_code, answer.json()["code"]) == (503, "AUDIT_UNAVAILABLE")
+        running.terminate()
+        _, errors = running.communicate(timeout=LIMIT_S)
+    assert "no change is made" in errors
+    assert "hunter2" not in errors
+
+
+def test_an_audit_that_cannot_be_kept_is_an_error(tmp_path):
+    found = CliRunner().invoke(serve, ["--demo", "--audit", str(tmp_path)])
+    assert isinstance(found.exception, InvalidInput)
+    assert "cannot be kept in" in str(found.exception)
+
+
+def test_without_a_word_the_audit_is_in_the_folder_for_state(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert kept(None, demo=True).file is None
+    assert kept(None, demo=False).file == tmp_path / "passway" / "audit.db"
+    assert (tmp_path / "passway" / "audit.db").is_file()
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,25 @@ def test_places_of_a_what_if_are_those_of_the_local_file(ask, tmp_path):
     assert {issue["file"] for issue in item["after"]["issues"]} == {str(path)}
     path.write_text("kind: VirtualMachine\n")
     assert f"error: {path}:1:1: MissingField" in ask(*change, str(path), code=2).stderr
+
+
+def test_the_audit_of_a_service_is_listed(ask):
+    ask("permit", "pci", "nvidia.com/A10", "--selector", "10DE:2237", "--yes")
+    rows = [line.split() for line in ask("get", "audit").stdout.splitlines()]
+    assert rows[0] == ["ROW", "TIME", "USER", "ACTION", "KIND", "OBJECT", "RESULT", "OF-ROW"]
+    assert [row[2:] for row in rows[1:]] == [
+        ["demo-admin", "permit", "KubeVirt", "kubevirt/kubevirt", "done", "1"],
+        ["demo-admin", "permit", "KubeVirt", "kubevirt/kubevirt", "intent", "<none>"],
+    ]
+    assert ask("get", "audit", "kubevirt", "-o", "name").stdout.split() == ["audit/2", "audit/1"]
+    assert "no audit found" in ask("get", "audit", "nobody").stderr
+    assert "127.0.0.1" in ask("get", "audit", "-o", "wide").stdout
+    ask("get", "audit", token="demo-user", code=4)
+    assert "only a service keeps an audit" in run("get", "audit", "--demo", code=2).output
+    for index in range(51):
+        ask("unpermit", "nvidia.com/A10", "--yes") if index % 2 == 0 else ask(
+            "permit", "pci", "nvidia.com/A10", "--selector", "10DE:2237", "--yes"
+        )
+    found = ask("get", "audit", "--sort-by", ".sequence")
+    assert len(found.stdout.splitlines()) == 101
+    assert "older rows: GET /api/v1/audit?before=5" in found.stderr

@@ -34,6 +34,8 @@ def test_the_wheel_has_code_data_and_commands(wheel):
         "passway/py.typed",
         "passway/manifest/fields.json",
         "passway/sample/examples/three-reasons.yaml",
+        "passway/store/migrations/env.py",
+        "passway/store/migrations/versions/0001_audit.py",
         "passway/sample/examples/three-reasons-fixed.yaml",
     } <= names
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "tools/"))]

@@ -22,8 +22,9 @@ from passway.manifest.nodes import shorten
 from passway.model.errors import Forbidden, Unauthenticated
 from passway.model.names import InvalidName, dns_label
 from passway.model.verdict import Issue, Severity, Stage
-from passway.service.audit import Audit
+from passway.service.audit import Actor, Audit
 from passway.service.authority import Authority
+from passway.service.changes import Changes
 from passway.service.cluster_backend import ClusterBackend
 from passway.service.gate import CREATE_MACHINES, Identity, Right
 from passway.service.mirror import Mirror
@@ -76,14 +77,16 @@ class Service:
     mirror: Mirror
     audit: Audit
     authority: Authority
-    now: Callable[[], str]
+    changes: Changes
     metrics: Metrics
     acting: Callable[[Identity], Cluster] | None = None
 
-    def backend(self, gate: Asker) -> ClusterBackend:
+    def backend(self, gate: Asker, request: Request) -> ClusterBackend:
         who = gate.who
         cluster = self.acting(who) if self.acting else self.cluster
-        made = CountedBackend(cluster, self.mirror, self.audit, who.user, self.now, gate)
+        source = request.client.host if request.client else ""
+        actor = Actor(who.user, source, request.state.request_id)
+        made = CountedBackend(cluster, self.mirror, self.changes, actor, gate)
         made.metrics = self.metrics
         return made
 
@@ -141,7 +144,7 @@ class Needs:
         gate = Asker(service.authority, who, self.rights)
         may_see = await self._admitted(gate, _namespace(request))
         await check_query(request)
-        backend = service.backend(gate)
+        backend = service.backend(gate, request)
         backend.may_see = may_see
         return backend
 

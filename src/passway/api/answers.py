@@ -30,7 +30,7 @@ class Health(d.Document, frozen=True, kw_only=True, omit_defaults=True):
 
 
 DOCUMENTS: Final[tuple[type[d.Document], ...]] = (
-    *d.PUBLISHED, d.DevicePreflight, d.MachineDocument, d.MyDevices, d.AuditList, d.Problem,
+    *d.PUBLISHED, d.DevicePreflight, d.MachineDocument, d.MyDevices, d.Problem,
     Health,
 )  # fmt: skip
 

@@ -5,6 +5,8 @@ Interactive documentation pages are off, since they load scripts from elsewhere:
 document itself is at /openapi.json.
 """
 
+import secrets
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -27,11 +29,14 @@ from passway.api.routes import cluster as cluster_routes
 from passway.api.routes import devices, health, machines, render
 from passway.api.tracing import Traced
 from passway.model.errors import PasswayError
-from passway.service.audit import Audit, MemoryAudit
 from passway.service.authority import Authority
+from passway.service.changes import Recorded
+from passway.service.dangling import Resolver
 from passway.service.gate import Identity, Right
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
+from passway.store.audit import SqlAudit
+from passway.store.database import memory
 
 OPENAPI: Final = "/openapi.json"
 _ROUTERS: Final = (
@@ -43,12 +48,17 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _replica() -> str:
+    """A name of this process that no other has, not even the next one of the same pod."""
+    return f"{socket.gethostname()}-{secrets.token_hex(3)}"
+
+
 def create_app(
     cluster: Cluster,
     authority: Authority,
     *,
     mirror: Mirror | None = None,
-    audit: Audit | None = None,
+    audit: SqlAudit | None = None,
     now: Callable[[], str] = utc_now,
     max_in_flight: int = MAX_IN_FLIGHT,
     acting: Callable[[Identity], Cluster] | None = None,
@@ -56,10 +66,14 @@ def create_app(
     request_s: float = REQUEST_S,
     access_log: bool = False,
 ) -> FastAPI:
-    """The REST service on a cluster; its lifespan opens the cluster and runs the mirror."""
-    mirror, audit = mirror or Mirror(cluster), audit or MemoryAudit()
+    """The REST service on a cluster; its lifespan opens the cluster and runs the mirror.
+
+    Without `audit` the rows go with the process.
+    """
+    mirror, audit = mirror or Mirror(cluster), audit or SqlAudit(memory())
+    changes = Recorded(audit, now=now, replica=_replica())
     metrics = Metrics(mirror, audit)
-    service = Service(cluster, mirror, audit, authority, now, metrics, acting)
+    service = Service(cluster, mirror, audit, authority, changes, metrics, acting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -67,6 +81,9 @@ def create_app(
             if isinstance(cluster, AbstractAsyncContextManager):
                 await stack.enter_async_context(cluster)
             await stack.enter_async_context(service.mirror)
+            await stack.enter_async_context(audit)
+            await stack.enter_async_context(Resolver(cluster, audit, changes, now=now))
+            await stack.enter_async_context(changes)  # left first: what runs comes to its end
             yield
 
     app = FastAPI(

@@ -54,3 +54,9 @@ Replicas = Annotated[
     Query(description="So many at once; the manifest's own number by default."),
 ]
 Limit = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MAX_ENTRIES), Query()]
+Cursor = Annotated[
+    int | None,
+    BeforeValidator(_whole),
+    Field(ge=1),
+    Query(description="Only rows below this sequence number: `next` of the page before."),
+]

@@ -22,6 +22,8 @@ from passway.sample.cluster import sample_objects
 from passway.service.authority import Authority, ClusterAuthority
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster
+from passway.store.audit import SqlAudit
+from passway.store.database import Database, database, default_file, memory, prepare
 
 HELP: Final = """\b
 Examples:
@@ -61,6 +63,13 @@ _log = logging.getLogger("passway.api")
     is_flag=True,
     help="Write as whoever asks, so that the cluster's own audit names them.",
 )
+@click.option(
+    "--audit",
+    metavar="URL",
+    envvar="PASSWAY_AUDIT",
+    help="Where changes are recorded: a file of SQLite, or postgresql://…; with --demo in memory."
+    "  [env: PASSWAY_AUDIT; default: passway/audit.db in $XDG_STATE_HOME]",
+)
 @operated
 def serve(
     demo: bool,
@@ -69,6 +78,7 @@ def serve(
     context: str | None,
     audiences: tuple[str, ...],
     impersonate: bool,
+    audit: str | None,
     operations: Operations,
 ) -> None:
     """Serves until a signal ends it."""
@@ -85,10 +95,23 @@ def serve(
     else:
         authority = ClusterAuthority(cluster, audiences=audiences)
     acting = cluster.acting if impersonate and isinstance(cluster, KubeCluster) else None
+    rows = SqlAudit(kept(audit, demo=demo))
     # The sample is of a moment of its own; what lives is judged at the time of the question.
     mirror = Mirror(cluster, now=None if demo else utc_now)
-    app = create_app(cluster, authority, mirror=mirror, acting=acting, **operations.limits())
+    app = create_app(
+        cluster, authority, mirror=mirror, audit=rows, acting=acting, **operations.limits()
+    )
     operations.run(app)
+
+
+def kept(given: str | None, *, demo: bool) -> Database:
+    """Where the audit is; its file is there when this returns."""
+    if demo and not given:
+        return memory()
+    found = database(given or str(default_file()))
+    prepare(found)
+    _log.info("the audit is in %s", found)
+    return found
 
 
 def _sample() -> Cluster:

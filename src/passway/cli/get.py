@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from passway.cli import listing, nouns
-from passway.cli.nouns import DEVICES, NODES, PERMITS, POOLS, VMS, Noun
+from passway.cli.nouns import AUDIT, DEVICES, NODES, PERMITS, POOLS, VMS, Noun
 from passway.cli.options import Source, Usage, command, namespaced, sourced
 from passway.cli.output import Output, View, list_field, printing, show
 from passway.cli.sources import answer, open_backend
@@ -29,6 +29,7 @@ MATTERS: Final = {
     VMS: ("virtualmachines", "virtualmachineinstances", "pods"),
     PERMITS: ("kubevirts",),
     POOLS: ("network-attachment-definitions", "nodes", "pods"),
+    AUDIT: (),
 }
 """The kinds without which a listing is incomplete."""
 READS: Final = {
@@ -37,6 +38,7 @@ READS: Final = {
     VMS: (*MATTERS[VMS], "virtualmachineinstancetypes", "virtualmachineclusterinstancetypes"),
     PERMITS: (*MATTERS[PERMITS], "hyperconvergeds"),
     POOLS: (*MATTERS[POOLS], *_NETWORKS),
+    AUDIT: (),
 }
 """The kinds that are read of a live cluster for a listing; all others stay unread."""
 
@@ -70,7 +72,7 @@ class Listing:
 def get(
     words: tuple[str, ...], namespace: str, all_namespaces: bool, source: Source, output: Output
 ) -> None:
-    """List devices, nodes, vms, permits or pools (singular and short names work too)."""
+    """List devices, nodes, vms, permits, pools or the audit (singular and short names work too)."""
     word, name = nouns.split(words)
     noun = nouns.noun_of(word)
     if all_namespaces and name is not None:
@@ -144,6 +146,13 @@ async def _pools(backend: "Backend", name: str | None, _: str | None, output: Ou
     return Listing(found, listing.pools(found, unread), unread)
 
 
+async def _audit(backend: "Backend", name: str | None, _: str | None, output: Output) -> Listing:
+    found: d.AuditList = output.sorted(await nouns.audit(backend, name))
+    if found.next is not None:
+        complain(f"older rows: GET /api/v1/audit?before={found.next}", severity="note")
+    return Listing(found, listing.audit(found), {})
+
+
 _LISTINGS: Final[
     dict[Noun, Callable[["Backend", str | None, str | None, Output], Coroutine[Any, Any, Listing]]]
-] = {DEVICES: _devices, NODES: _nodes, VMS: _vms, PERMITS: _permits, POOLS: _pools}
+] = {DEVICES: _devices, NODES: _nodes, VMS: _vms, PERMITS: _permits, POOLS: _pools, AUDIT: _audit}

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from passway.cli.table import Column, Table
 from passway.cli.words import UNKNOWN, age, listed
 from passway.service import documents as d
+from passway.service.audit import AuditEntry
 
 Unread = Collection[str]
 
@@ -149,3 +150,27 @@ def pools(found: d.PoolList, unread: Unread) -> Table:
         ),
         found.items,
     )
+
+
+def audit(found: d.AuditList) -> Table:
+    return Table(
+        (
+            Column("ROW", lambda row: row.sequence),
+            Column("TIME", lambda row: row.time),
+            Column("USER", lambda row: row.user),
+            Column("ACTION", lambda row: row.action),
+            Column("KIND", lambda row: row.kind),
+            Column("OBJECT", _object),
+            Column("RESULT", lambda row: row.result or row.phase),
+            Column("OF-ROW", lambda row: row.intent),
+            Column("SOURCE", lambda row: row.source, wide=True),
+            Column("REQUEST", lambda row: row.request_id, wide=True),
+            Column("REPLICA", lambda row: row.replica, wide=True),
+            Column("DETAIL", lambda row: row.detail, wide=True),
+        ),
+        found.items,
+    )
+
+
+def _object(row: AuditEntry) -> str:
+    return f"{row.namespace}/{row.name}" if row.namespace else row.name

@@ -18,7 +18,8 @@ from passway.cli.words import complain
 from passway.cluster.kinds import Kind
 from passway.kube.client import KubeCluster
 from passway.kube.config import ClientConfig, Overrides, load_config
-from passway.service.audit import MemoryAudit
+from passway.service.audit import Actor
+from passway.service.changes import Unrecorded
 from passway.service.mirror import Mirror
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def open_cluster(source: Source, reads: Iterable[Kind], namespaces: Iterable[str
         gc.enable()
     from passway.service.cluster_backend import ClusterBackend
 
-    return ClusterBackend(cluster, mirror, MemoryAudit(), config.user or "kubeconfig", _now)
+    return ClusterBackend(cluster, mirror, Unrecorded(), Actor(config.user or "kubeconfig"))
 
 
 async def _read(mirror: Mirror) -> None:

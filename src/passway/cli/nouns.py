@@ -39,7 +39,8 @@ VMS: Final = Noun(
 )
 PERMITS: Final = Noun("permits", "permit", "resource_name", ("permits", "permit"))
 POOLS: Final = Noun("pools", "pool", "resource_name", ("pools", "pool"))
-ALL: Final = (DEVICES, NODES, VMS, PERMITS, POOLS)
+AUDIT: Final = Noun("audit", "audit", "sequence", ("audit",))
+ALL: Final = (DEVICES, NODES, VMS, PERMITS, POOLS, AUDIT)
 
 
 def noun_of(text: str, allowed: Sequence[Noun] = ALL) -> Noun:
@@ -108,3 +109,8 @@ async def permits(backend: "Backend", name: str | None) -> d.PermitList:
 async def pools(backend: "Backend", name: str | None) -> d.PoolList:
     found = (await backend.inventory()).sriov_pools
     return d.PoolList(items=named(POOLS, found, name))
+
+
+async def audit(backend: "Backend", name: str | None) -> d.AuditList:
+    """The newest rows; of objects of that name."""
+    return await backend.audit(name)

@@ -49,6 +49,9 @@ class RemoteBackend:
             f"/api/v1/nodes/{quote(node, safe='')}/drain-impact", d.DrainImpact
         )
 
+    async def audit(self, name: str | None = None) -> d.AuditList:
+        return await self._service.get("/api/v1/audit", d.AuditList, name=name)
+
     async def explain(self, namespace: str, name: str) -> d.ExplanationDocument:
         place = f"{quote(namespace, safe='')}/{quote(name, safe='')}"
         return await self._service.get(f"/api/v1/vms/{place}/explanation", d.ExplanationDocument)

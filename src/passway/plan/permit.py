@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from passway.cluster import kinds, records
@@ -233,6 +234,13 @@ def _of_hyperconverged(found: HyperConverged) -> _Owner:
         spelling,
         listing if isinstance(listing, dict) else None,
     )
+
+
+def listing_in(kind: Kind, obj: Mapping[str, Any]) -> Listing | None:
+    """The list as such an object (KubeVirt or HyperConverged) has it; None: it has none."""
+    if kind.kind == kinds.KUBEVIRTS.kind:
+        return _of_kubevirt(msgspec.convert(obj, KubeVirt, strict=False)).listing
+    return _of_hyperconverged(msgspec.convert(obj, HyperConverged, strict=False)).listing
 
 
 # -- entries --------------------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 """The use cases on a live cluster: reads from the mirror, writes through the Cluster port.
 
-Every write is planned on a snapshot, guarded by the object's resourceVersion, audited whatever its
-result, and shown to the mirror at once. A conflict is an answer, never a retry that overwrites.
+Every write is planned on a snapshot, guarded by the object's resourceVersion, goes through
+`changes`, as does every refusal, and is shown to the mirror at once. A conflict is an answer, never
+a retry that overwrites. A dry run changes nothing, so it is no change that anybody audits.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
@@ -12,41 +14,40 @@ import msgspec
 from passway.cluster import kinds
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.permitted import Permit
-from passway.model.errors import Conflict, PasswayError
+from passway.model.errors import Conflict, PasswayError, Unavailable
 from passway.model.override import override
-from passway.model.verdict import Verdict
+from passway.model.verdict import Ref, Verdict
 from passway.plan.permit import Change, plan_permit, plan_unpermit
 from passway.preflight.stage import Question, ref
 from passway.service import documents as d
 from passway.service import report
-from passway.service.audit import Audit, AuditEntry
+from passway.service.audit import Actor
 from passway.service.backend import confirmed, created
+from passway.service.changes import Attempt, Changes
 from passway.service.gate import CREATE_MACHINES, OPEN, Gate, writing
 from passway.service.mirror import Mirror
-from passway.service.ports import Cluster
+from passway.service.ports import Cluster, Object
 from passway.service.reading import Reading
 from passway.service.stored import InCluster, Stored
 from passway.service.trial import trials
 
 
 class ClusterBackend(Reading):
-    """A Backend for one user. `now` gives the time for the audit (RFC 3339, UTC)."""
+    """A Backend for one user, who is the actor of every change."""
 
     def __init__(
         self,
         cluster: Cluster,
         mirror: Mirror,
-        audit: Audit,
-        user: str,
-        now: Callable[[], str],
+        changes: Changes,
+        actor: Actor,
         gate: Gate = OPEN,
     ) -> None:
         self.gate = gate
         self._cluster = cluster
         self._mirror = mirror
-        self._audit = audit
-        self._user = user
-        self._now = now
+        self._changes = changes
+        self._actor = actor
         self._stored = InCluster(cluster)
 
     @property
@@ -70,7 +71,8 @@ class ClusterBackend(Reading):
         def plan() -> Change:
             return plan_permit(self.snapshot, permit)
 
-        return await self._apply("permit", plan, dry_run=dry_run, confirm=confirm)
+        wanted = Attempt("permit", None, _entry(permit.resource_name))
+        return await self._apply(wanted, plan, dry_run=dry_run, confirm=confirm)
 
     async def unpermit(
         self,
@@ -84,28 +86,41 @@ class ClusterBackend(Reading):
         def plan() -> Change:
             return plan_unpermit(self.snapshot, resource_name, selector)
 
-        return await self._apply("unpermit", plan, dry_run=dry_run, confirm=confirm, force=force)
+        wanted = Attempt("unpermit", None, _entry(resource_name))
+        return await self._apply(wanted, plan, dry_run=dry_run, confirm=confirm, force=force)
 
     async def create(self, machine: dict[str, Any], *, dry_run: bool = False) -> d.MachineCreated:
         meta = machine["metadata"]
         target = ref(kinds.MACHINES, (meta["namespace"], meta["name"]))
+        attempt = Attempt("create", kinds.MACHINES, target, after=machine)
         try:
             await self.admit(meta["namespace"])
             snapshot = self.snapshot
             verdict = self.admitted(machine, snapshot)
-            made = await self._cluster.create(kinds.MACHINES, machine, dry_run=dry_run)
         except PasswayError as error:
-            self._record("create", f"VirtualMachine {target}", None, machine, error.code)
+            await self._refused(attempt, error, dry_run=dry_run)
             raise
-        if not dry_run:
+
+        async def write() -> Object:
+            made = await self._cluster.create(kinds.MACHINES, machine)
             self._mirror.apply(made)
-            self._record("create", f"VirtualMachine {target}", None, machine, "done")
+            return made
+
+        if dry_run:
+            made = await self._cluster.create(kinds.MACHINES, machine, dry_run=True)
+        else:
+            attempt = replace(attempt, detail=_verdict(verdict))
+            made = await self._changes.made(self._actor, attempt, write)
         found = created(verdict, snapshot, made["metadata"].get("uid"), dry_run=dry_run)
         return msgspec.structs.replace(found, verdict=self.told(found.verdict))
 
+    async def _refused(self, attempt: Attempt, error: PasswayError, *, dry_run: bool) -> None:
+        if not dry_run:
+            await self._changes.refused(self._actor, attempt, error)
+
     async def _apply(
         self,
-        action: str,
+        attempt: Attempt,
         plan: Callable[[], Change],
         *,
         dry_run: bool,
@@ -113,13 +128,29 @@ class ClusterBackend(Reading):
         force: bool = False,
     ) -> d.PermitChange:
         """Writes what is planned, and looks whether anything would be left to do."""
-        change = plan()
-        if not change.changed or dry_run:
-            return report.change(change, applied=False)
-        target = f"{change.kind.kind} {change.target}"
         try:
+            change = plan()
+            if not change.changed or dry_run:
+                return report.change(change, applied=False)
+            attempt = Attempt(
+                attempt.action, change.kind, change.target, change.before, change.after
+            )
             await self.gate.expect(writing("patch", change.kind), change.target.namespace)
             confirmed(change, confirm=confirm, force=force)
+        except PasswayError as error:
+            await self._refused(attempt, error, dry_run=dry_run)
+            raise
+
+        async def write() -> Object:
+            return await self._written(change, plan)
+
+        written = await self._changes.made(self._actor, attempt, write)
+        version = written["metadata"].get("resourceVersion")
+        return report.change(change, applied=True, resource_version=version)
+
+    async def _written(self, change: Change, plan: Callable[[], Change]) -> Object:
+        target = f"{change.kind.kind} {change.target}"
+        try:
             written = await self._cluster.patch(
                 change.kind,
                 change.target.name,
@@ -127,7 +158,6 @@ class ClusterBackend(Reading):
                 cast("dict[str, Any]", change.patch),
             )
         except Conflict as error:
-            self._record(action, target, change.before, change.after, error.code)
             if error.code == "CONCURRENT_CHANGE":
                 raise Conflict(
                     f"{target} was changed meanwhile; nothing was written",
@@ -135,41 +165,29 @@ class ClusterBackend(Reading):
                     hint="look at the list again and repeat the change",
                 ) from error
             raise
-        except PasswayError as error:
-            self._record(action, target, change.before, change.after, error.code)
-            raise
         self._mirror.apply(written)
-        if plan().changed:
-            self._record(action, target, change.before, change.after, "NOT_KEPT")
+        try:
+            left = plan().changed
+        except PasswayError as error:
+            raise Unavailable(
+                f"the change of {target} was written, and what became of it is not known: {error}",
+                hint="look at the list",
+            ) from error
+        if left:
             raise Conflict(
                 f"the API server took the change of {target}, and did not keep it",
                 code="NOT_KEPT",
                 hint="look for a webhook, or a conversion of its versions, that takes the list out",
             )
-        self._record(action, target, change.before, change.after, "done")
-        version = written["metadata"].get("resourceVersion")
-        return report.change(change, applied=True, resource_version=version)
-
-    def _record(
-        self,
-        action: str,
-        target: str,
-        before: Mapping[str, Any] | None,
-        after: Mapping[str, Any] | None,
-        result: str,
-    ) -> None:
-        self._audit.record(
-            AuditEntry(
-                time=self._now(),
-                user=self._user,
-                action=action,
-                target=target,
-                before=_text(before),
-                after=_text(after),
-                result=result,
-            )
-        )
+        return written
 
 
-def _text(value: Mapping[str, Any] | None) -> str | None:
-    return None if value is None else msgspec.json.encode(value).decode()
+def _entry(resource_name: str) -> Ref:
+    """What a change of the list is about while the object that keeps it is not known."""
+    return Ref("PermittedHostDevice", resource_name)
+
+
+def _verdict(verdict: Verdict) -> str:
+    """What the preflight said, in short: the answer and the reasons."""
+    reasons = sorted({issue.reason for issue in verdict.issues})
+    return msgspec.json.encode({"fits": verdict.fits.value, "reasons": reasons}).decode()

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from passway.service.audit import AuditEntry
+from passway.service.audit import AuditEntry, Head
 
 API_VERSION: Final = "passway.dev/v1alpha1"
 
@@ -566,11 +566,17 @@ class MyDevices(Document, frozen=True, kw_only=True):
 
 
 class AuditList(Document, frozen=True, kw_only=True):
-    """The newest changes first."""
+    """A page of the audit, the newest row first.
+
+    `next` is the `before` of the page that follows; absent on the last one. `head` is the end of
+    the chain as this replica has seen it.
+    """
 
     api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
     kind: Literal["AuditList"] = "AuditList"
     items: tuple[AuditEntry, ...]
+    next: int | None = None
+    head: Head | None = None
 
 
 class Problem(Document, frozen=True, kw_only=True):
@@ -588,6 +594,6 @@ class Problem(Document, frozen=True, kw_only=True):
 PUBLISHED: Final[tuple[type[Document], ...]] = (
     VerdictDocument, VerdictList, FitDocument, NodeList, PermitList, PoolList, DeviceInventory,
     MachineList, DriftReport, DrainImpact, PermitChange, MachineCreated, ReasonList,
-    HostDevices, LauncherPod, ExplanationDocument, WhatIfDocument,
+    HostDevices, LauncherPod, ExplanationDocument, WhatIfDocument, AuditList,
 )  # fmt: skip
 """The documents with a published JSON Schema."""

@@ -100,6 +100,12 @@ class Reading(ABC):
     async def drain_impact(self, node: str) -> d.DrainImpact:
         return report.drain(node, drain(self.snapshot, node))
 
+    async def audit(self, name: str | None = None) -> d.AuditList:  # noqa: ARG002 - of the port
+        raise InvalidInput(
+            "only a service keeps an audit",
+            hint="name one with --server; passway audit verify checks its database",
+        )
+
     async def check(
         self,
         text: str | bytes,

@@ -36,11 +36,14 @@ from passway.model.errors import (
 )
 from passway.plan.machine import DeviceRequest, MachineRequest, plan_machine
 from passway.plan.permit import permit_of
-from passway.service.audit import MemoryAudit
+from passway.service.audit import Actor, Filter
 from passway.service.backend import SnapshotBackend
+from passway.service.changes import Recorded
 from passway.service.cluster_backend import ClusterBackend
 from passway.service.mirror import Mirror
 from passway.service.ports import Expired, WatchEvent
+from passway.store.audit import SqlAudit
+from passway.store.database import memory
 
 A10 = permit_of("pci", GPU, selector="10de:2236")
 LISTED = {"pciHostDevices": [pci("10DE:2236", GPU)]}
@@ -266,18 +269,28 @@ class Live:
         self.cluster = MemoryCluster(objects, rules=rules)
         self.mirror = Mirror(self.cluster, relist_s=0.01)
         self.log = []
-        self.audit = MemoryAudit(write=self.log.append)
+        self.audit = SqlAudit(memory(), write=self.log.append)
+        changes = Recorded(self.audit, now=lambda: "2026-06-12T09:30:00Z", replica="here")
         self.backend = ClusterBackend(
-            self.cluster, self.mirror, self.audit, "alice", lambda: "2026-06-12T09:30:00Z"
+            self.cluster, self.mirror, changes, Actor("alice", "192.0.2.7", "r-1")
         )
 
+    async def rows(self):
+        """Oldest first."""
+        return (await self.audit.page(Filter(), 1000))[::-1]
+
+    async def results(self):
+        return [(row.phase, row.result) for row in await self.rows()]
+
     async def __aenter__(self):
+        await self.audit.__aenter__()
         await self.mirror.__aenter__()
         await self.mirror.ready(10)
         return self
 
     async def __aexit__(self, *error):
         await self.mirror.__aexit__(None, None, None)
+        await self.audit.__aexit__(None, None, None)
 
 
 async def until(condition, timeout_s=5.0):
@@ -398,14 +411,21 @@ async def test_a_permit_is_written_audited_and_seen_at_once():
         ]
         again = await live.backend.permit(A10)
         assert (again.changed, again.applied) == (False, False)
-        (entry,) = live.audit.entries()
-        assert (entry.user, entry.action, entry.target, entry.result) == (
-            "alice", "permit", "KubeVirt kubevirt/kubevirt", "done",
+        intent, outcome = await live.rows()
+        for row in (intent, outcome):
+            assert (row.user, row.source, row.request_id, row.action, row.replica) == (
+                "alice", "192.0.2.7", "r-1", "permit", "here",
+            )  # fmt: skip
+            assert (row.api_version, row.kind, row.namespace, row.name) == (
+                "kubevirt.io/v1", "KubeVirt", "kubevirt", "kubevirt",
+            )  # fmt: skip
+        assert (intent.phase, intent.result, outcome.phase, outcome.result, outcome.intent) == (
+            "intent", None, "outcome", "done", intent.sequence,
         )  # fmt: skip
-        assert (entry.before, json.loads(entry.after)["pciHostDevices"][0]["resourceName"]) == (
+        assert (intent.before, json.loads(intent.after)["pciHostDevices"][0]["resourceName"]) == (
             "{}", GPU,
         )  # fmt: skip
-        assert json.loads(live.log[0])["user"] == "alice"
+        assert [json.loads(line)["hash"] for line in live.log] == [intent.hash, outcome.hash]
 
 
 async def test_a_dry_run_writes_nothing():
@@ -413,7 +433,7 @@ async def test_a_dry_run_writes_nothing():
         change = await live.backend.permit(A10, dry_run=True)
         assert (change.changed, change.applied) == (True, False)
         assert (await live.backend.permits()).items == ()
-        assert live.audit.entries() == ()
+        assert await live.rows() == ()
 
 
 async def test_the_first_permit_waits_for_a_word_and_names_the_vms():
@@ -421,7 +441,7 @@ async def test_the_first_permit_waits_for_a_word_and_names_the_vms():
         with pytest.raises(Conflict, match="default/other") as caught:
             await live.backend.permit(A10)
         assert caught.value.code == "CONFIRMATION_REQUIRED"
-        assert live.audit.entries()[0].result == "CONFIRMATION_REQUIRED"
+        assert await live.results() == [("outcome", "CONFIRMATION_REQUIRED")]
         change = await live.backend.permit(A10, confirm=True)
         assert (change.enforcement, change.applied) == (True, True)
     async with Live(namespace("default"), kubevirt()) as live:
@@ -452,7 +472,7 @@ async def test_a_concurrent_change_is_an_answer_and_writes_nothing():
         with pytest.raises(Conflict, match="changed meanwhile") as caught:
             await live.backend.permit(A10)
         assert caught.value.code == "CONCURRENT_CHANGE"
-        assert live.audit.entries()[-1].result == "CONCURRENT_CHANGE"
+        assert await live.results() == [("intent", None), ("outcome", "CONCURRENT_CHANGE")]
         stored = await live.cluster.get(kinds.KUBEVIRTS, "kubevirt", "kubevirt")
         assert stored["spec"]["configuration"]["permittedHostDevices"] == {}
 
@@ -468,7 +488,7 @@ async def test_a_change_that_the_api_server_does_not_keep_is_not_called_done():
         with pytest.raises(Conflict, match="did not keep it") as caught:
             await live.backend.permit(A10, confirm=True)
         assert caught.value.code == "NOT_KEPT"
-        assert live.audit.entries()[-1].result == "NOT_KEPT"
+        assert await live.results() == [("intent", None), ("outcome", "NOT_KEPT")]
 
 
 async def test_two_concurrent_permits_lose_nothing():
@@ -493,7 +513,7 @@ async def test_without_the_right_a_permit_is_refused_and_audited():
     async with Live(*OBJECTS, rules=rules) as live:
         with pytest.raises(Forbidden, match="patch"):
             await live.backend.permit(A10)
-        assert live.audit.entries()[-1].result == "RBAC_DENIED"
+        assert await live.results() == [("intent", None), ("outcome", "RBAC_DENIED")]
 
 
 async def test_other_conflicts_pass_through():
@@ -518,8 +538,12 @@ async def test_creating_a_vm_checks_creates_and_audits():
         with pytest.raises(Conflict) as caught:
             await live.backend.create(request())
         assert caught.value.code == "ALREADY_EXISTS"
-        results = [(entry.action, entry.result) for entry in live.audit.entries()]
-        assert results == [("create", "done"), ("create", "ALREADY_EXISTS")]
+        assert [(row.action, row.result) for row in await live.rows()] == [
+            ("create", None), ("create", "done"), ("create", None), ("create", "ALREADY_EXISTS"),
+        ]  # fmt: skip
+        assert json.loads((await live.rows())[0].detail) == {
+            "fits": "yes", "reasons": ["PinnedToNode"],
+        }  # fmt: skip
 
 
 async def test_a_refused_create_leaves_nothing():
@@ -527,7 +551,10 @@ async def test_a_refused_create_leaves_nothing():
         with pytest.raises(PreflightFailed):
             await live.backend.create(request(gpus=3))
         assert (await live.cluster.list(kinds.MACHINES))[0] == []
-        assert live.audit.entries()[0].result == "DEVICE_PREFLIGHT_FAILED"
+        assert await live.results() == [("outcome", "DEVICE_PREFLIGHT_FAILED")]
+        with pytest.raises(PreflightFailed):
+            await live.backend.create(request(gpus=3), dry_run=True)
+        assert len(await live.rows()) == 1
 
 
 async def test_every_question_is_answered_live_too():
@@ -541,10 +568,31 @@ async def test_every_question_is_answered_live_too():
         assert (await live.backend.inventory()).resources[0].resource_name == GPU
 
 
-async def test_the_audit_keeps_the_newest():
-    audit = MemoryAudit(kept=2, write=lambda _: None)
+async def test_what_contradicts_the_list_is_recorded_under_the_name_of_the_entry():
+    async with Live(namespace("default"), kubevirt(LISTED)) as live:
+        with pytest.raises(Conflict) as caught:
+            await live.backend.permit(permit_of("pci", GPU, selector="10de:0001"))
+        assert caught.value.code == "ENTRY_DIFFERS"
+        (row,) = await live.rows()
+        assert (row.kind, row.name, row.result) == ("PermittedHostDevice", GPU, "ENTRY_DIFFERS")
+        with pytest.raises(InvalidInput, match="only a service keeps an audit"):
+            await live.backend.audit()
+
+
+async def test_a_change_that_nobody_can_look_at_afterwards_stays_open():
     async with Live(*OBJECTS) as live:
-        backend_ = ClusterBackend(live.cluster, live.mirror, audit, "bob", lambda: "t")
-        for index in range(3):
-            await backend_.permit(permit_of("pci", f"a.b/r{index}", selector=f"10de:000{index}"))
-    assert len(audit.entries()) == 2
+        see = live.mirror.snapshot
+
+        async def patch(*given, write=live.cluster.patch):
+            written = await write(*given)
+            live.mirror.snapshot = broken
+            return written
+
+        def broken():
+            raise NotSynced("gone")
+
+        live.cluster.patch = patch
+        with pytest.raises(Unavailable, match="what became of it is not known"):
+            await live.backend.permit(A10, confirm=True)
+        live.mirror.snapshot = see
+        assert await live.results() == [("intent", None)]

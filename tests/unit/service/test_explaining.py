@@ -25,8 +25,9 @@ from passway.kube.memory import MemoryCluster, Rule
 from passway.model.errors import Forbidden, InvalidInput, NotFound
 from passway.plan.permit import permit_of
 from passway.plan.what_if import Allow, Drain, Stop
-from passway.service.audit import MemoryAudit
+from passway.service.audit import Actor
 from passway.service.backend import SnapshotBackend
+from passway.service.changes import Unrecorded
 from passway.service.cluster_backend import ClusterBackend
 from passway.service.gate import OPEN
 from passway.service.manifests import stored_machine
@@ -247,7 +248,7 @@ async def tried(answers, *objects, made=None, replicas=None, **options):
     server.answers = answers
     async with Mirror(server) as mirror:
         await mirror.ready(10)
-        live = ClusterBackend(server, mirror, MemoryAudit(), "me", lambda: "now")
+        live = ClusterBackend(server, mirror, Unrecorded(), Actor("me"))
         (found,) = await live.check(json.dumps(made), "-", replicas=replicas, server_dry_run=True)
     assert len(server.asked) == 2
     return found.server

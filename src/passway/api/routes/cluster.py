@@ -2,19 +2,21 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from passway.api.access import Admin, Anybody, Auditor, Onlooker, service_of
 from passway.api.answers import READING, answer, answers
-from passway.api.parameters import Limit, Namespace, OptionalNamespace
+from passway.api.parameters import Cursor, Limit, Namespace, OptionalNamespace
 from passway.service import documents as d
 from passway.service import report
+from passway.service.audit import Filter
 
 router = APIRouter()
 _NAMED = (*READING, 404)
 _Name = Annotated[str, Path(max_length=400)]
+_Value = Annotated[str | None, Query(max_length=400, description="Only rows with this value.")]
 
 
 @router.get("/api/v1/reasons", responses=answers(d.ReasonList), tags=["reasons"])
@@ -84,7 +86,21 @@ async def my_vms(backend: Onlooker, namespace: OptionalNamespace = None) -> Resp
 
 
 @router.get("/api/v1/audit", responses=answers(d.AuditList), tags=["audit"])
-async def audit(_: Auditor, request: Request, limit: Limit = 100) -> Response:
-    """The newest changes, the latest first."""
-    entries = service_of(request).audit.entries()
-    return answer(d.AuditList(items=tuple(reversed(entries[-limit:]))))
+async def audit(
+    _: Auditor,
+    request: Request,
+    limit: Limit = 100,
+    before: Cursor = None,
+    user: _Value = None,
+    action: _Value = None,
+    namespace: OptionalNamespace = None,
+    name: _Value = None,
+    result: _Value = None,
+) -> Response:
+    """Changes and refused changes, the latest first; only those with all the values given."""
+    kept = service_of(request).audit
+    wanted = Filter(user=user, action=action, namespace=namespace, name=name, result=result)
+    found = await kept.page(wanted, limit + 1, before)
+    items = found[:limit]
+    more = items[-1].sequence if len(found) > limit else None
+    return answer(d.AuditList(items=items, next=more, head=kept.head))

@@ -1,0 +1,7 @@
+"""What alembic runs: the migrations, in the transaction of whoever asked for them."""
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"])
+with context.begin_transaction():
+    context.run_migrations()
