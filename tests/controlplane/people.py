@@ -36,8 +36,15 @@ class People:
     def __init__(self, plane: Plane, namespace: str) -> None:
         self.plane = plane
         self.namespace = namespace
-        for role in yaml.safe_load_all(ROLES.read_text()):
+        self._roles = list(yaml.safe_load_all(ROLES.read_text()))
+        for role in self._roles:
             plane.request("POST", f"{RBAC}/clusterroles", role, expected=(201, 409))
+
+    def leave(self) -> None:
+        """Their roles are gone, for whoever makes them otherwise."""
+        for role in self._roles:
+            path = f"{RBAC}/clusterroles/{role['metadata']['name']}"
+            self.plane.request("DELETE", path, expected=(200, 404))
 
     def account(self, name: str) -> str:
         """A new account; its token."""

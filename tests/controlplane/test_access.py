@@ -7,6 +7,7 @@ directly, agrees with every cell.
 import asyncio
 import json
 import time
+from collections.abc import Iterator
 from contextlib import asynccontextmanager
 
 import httpx
@@ -58,9 +59,10 @@ NAMES = ("viewer", "user", "creator", "admin", "nobody")
 
 
 def body_of(kind: str | None, name: str, namespace: str) -> dict | None:
-    manifest = vm(f"{name}-2", namespace=namespace, gpus=[GPU])
+    manifest = vm(f"{name}-2", namespace=namespace, gpus=[GPU], run_strategy="Halted")
     form = {"namespace": namespace, "cpus": 1, "memory": 1024,
-            "devices": [{"name": "g", "device_name": GPU}]}  # fmt: skip
+            "devices": [{"name": "g", "device_name": GPU}],
+            "run_strategy": "Halted"}  # fmt: skip
     bodies = {
         "form": {**form, "name": name, "image": "example.com/disk:1"},
         "devices": {"namespace": namespace, "devices": form["devices"]},
@@ -71,8 +73,10 @@ def body_of(kind: str | None, name: str, namespace: str) -> dict | None:
 
 
 @pytest.fixture
-def people(plane: Plane, namespace: str) -> People:
-    return People(plane, namespace)
+def people(plane: Plane, namespace: str) -> Iterator[People]:
+    found = People(plane, namespace)
+    yield found
+    found.leave()
 
 
 @pytest.fixture
@@ -143,7 +147,7 @@ def cluster(plane: Plane, kubevirt, kubelet, namespace: str) -> Plane:
     kubevirt.configure({"permittedHostDevices": {"pciHostDevices": [pci("10DE:2236", GPU)]}})
     kubelet.add("gpu-1", {GPU: 9})
     path = f"/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines"
-    plane.request("POST", path, {**vm("one", namespace=namespace), "kind": "VirtualMachine"})
+    plane.request("POST", path, vm("one", namespace=namespace, run_strategy="Halted"))
     return plane
 
 
