@@ -124,7 +124,8 @@ def through_the_service(kubeconfig: str) -> tuple[float, list[float], float]:
         start = time.perf_counter()
         running = subprocess.Popen(
             [*PASSWAY, "serve", "--port", "0", "--kubeconfig", kubeconfig,
-             "--tokens", str(tokens)],
+             "--tokens", str(tokens), "--rate-limit", "0",
+             "--audit", str(Path(folder, "audit.db"))],
             stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:

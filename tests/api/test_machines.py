@@ -127,6 +127,51 @@ async def test_an_sriov_interface_becomes_a_multus_network(user, cluster):
     assert {"name": "storage", "multus": {"networkName": "storage"}} in spec["networks"]
 
 
+async def test_a_request_that_is_sent_again_makes_one_vm(user, cluster):
+    key = {"Idempotency-Key": "4f9c-1"}
+    first = await user.post("/api/vms", json=examples.MACHINE, headers=key)
+    assert (first.status_code, first.json()["repeated"]) == (201, False)
+    before = await names(cluster)
+    again = await user.post("/api/vms", json=examples.MACHINE, headers=key)
+    assert (again.status_code, again.json()["repeated"]) == (200, True)
+    assert again.json()["uid"] == first.json()["uid"]
+    assert again.json()["verdict"] is None
+    assert await names(cluster) == before
+    # Another request with the key, the same one of somebody else, and without a key.
+    other = await user.post("/api/vms", json=changed(name="other"), headers=key)
+    assert (other.status_code, other.json()["code"]) == (409, "IDEMPOTENCY_KEY_REUSED")
+    assert "train-7" in other.json()["detail"]
+    plain = await user.post("/api/vms", json=examples.MACHINE)
+    assert (plain.status_code, plain.json()["code"]) == (409, "ALREADY_EXISTS")
+    user.headers["Authorization"] = "Bearer demo-admin"
+    others = await user.post("/api/vms", json=examples.MACHINE, headers=key)
+    assert (others.status_code, others.json()["code"]) == (409, "ALREADY_EXISTS")
+    marks = (await cluster.get(kinds.MACHINES, "train-7", "ml"))["metadata"]
+    assert "4f9c-1" not in json.dumps(marks)
+    # A VM that is gone can be made anew.
+    await cluster.delete(kinds.MACHINES, "train-7", "ml")
+    user.headers["Authorization"] = "Bearer demo-user"
+    assert (await user.post("/api/vms", json=examples.MACHINE, headers=key)).status_code == 201
+
+
+async def test_two_requests_with_one_key_at_once_make_one_vm(user, cluster):
+    key = {"Idempotency-Key": "k"}
+    answers = await asyncio.gather(
+        *(user.post("/api/v1/vms", json=examples.MANIFEST, headers=key) for _ in range(5))
+    )
+    assert sorted(answer.status_code for answer in answers) == [200] * 4 + [201]
+    assert len({answer.json()["uid"] for answer in answers}) == 1
+
+
+@pytest.mark.parametrize("key", ["", "a b", "k" * 256])
+async def test_a_key_is_visible_and_bounded(user, cluster, key):
+    before = await names(cluster)
+    answer = await user.post("/api/vms", json=examples.MACHINE, headers={"Idempotency-Key": key})
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_REQUEST")
+    assert [issue["path"] for issue in answer.json()["issues"]] == ["Idempotency-Key"]
+    assert await names(cluster) == before
+
+
 async def test_a_dry_run_answers_the_same_and_writes_nothing(user, cluster):
     before = await names(cluster)
     answer = await user.post("/api/vms?dry_run=true", json=examples.MACHINE)

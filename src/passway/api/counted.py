@@ -33,7 +33,8 @@ class CountedBackend(ClusterBackend):
         except PreflightFailed as error:
             self.metrics.judged("no", [(one.reason, one.severity.value) for one in error.issues])
             raise
-        self._count(made.verdict)
+        if made.verdict is not None:
+            self._count(made.verdict)
         return made
 
     @override

@@ -1,9 +1,9 @@
-"""Query parameters that several routes share; what is written must be exactly one of the forms."""
+"""Parameters that several routes share; what is written must be exactly one of the forms."""
 
 import re
 from typing import Annotated, Any, Final
 
-from fastapi import Query
+from fastapi import Header, Query
 from pydantic import BeforeValidator, Field
 
 from passway.api.schemas import LABEL
@@ -47,6 +47,13 @@ DefaultNamespace = Annotated[
         json_schema_extra={"pattern": f"^{LABEL}$", "maxLength": 63},
     ),
 ]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key", min_length=1, max_length=255, pattern="^[!-~]+$",
+        description="A request that is sent again with the same key makes one VM.",
+    ),
+]  # fmt: skip
 Replicas = Annotated[
     int | None,
     BeforeValidator(_whole),

@@ -43,7 +43,9 @@ def refused(issues: tuple[Issue, ...], error: type[InvalidInput] = InvalidInput)
 
 
 def _issue(fault: Mapping[str, Any], body: Node | None) -> Issue:
-    steps = [step for step in fault["loc"] if body is not None or step not in ("query", "path")]
+    steps = [
+        step for step in fault["loc"] if body is not None or step not in ("query", "path", "header")
+    ]
     path = ""
     for step in steps:
         path = child(path, step)

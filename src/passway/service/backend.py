@@ -8,8 +8,6 @@ answers the plans of changes, and refuses to apply them.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
-import msgspec
-
 from passway.cluster.snapshot import Snapshot
 from passway.kubevirt.permitted import Permit
 from passway.model.errors import Conflict, InvalidInput
@@ -156,8 +154,7 @@ class SnapshotBackend(Reading):
         verdict = self.admitted(machine, snapshot)
         if not dry_run:
             self._refuse()
-        found = created(verdict, snapshot, None, dry_run=True)
-        return msgspec.structs.replace(found, verdict=self.told(found.verdict))
+        return created(self.told(report.verdict(verdict, snapshot)), None, dry_run=True)
 
     def _planned(self, change: Change, *, dry_run: bool) -> d.PermitChange:
         if change.changed and not dry_run:
@@ -171,17 +168,15 @@ class SnapshotBackend(Reading):
         )
 
 
-def created(
-    verdict: Verdict, snapshot: Snapshot, uid: str | None, *, dry_run: bool
-) -> d.MachineCreated:
+def created(verdict: d.VerdictDocument, uid: str | None, *, dry_run: bool) -> d.MachineCreated:
     """The answer to a create, with everything that did not refuse it."""
     return d.MachineCreated(
-        name=verdict.subject.name,
-        namespace=verdict.subject.namespace or "default",
+        name=verdict.machine.name,
+        namespace=verdict.machine.namespace or "default",
         uid=uid,
         dry_run=dry_run,
-        issues=report.issues(verdict.issues),
-        verdict=report.verdict(verdict, snapshot),
+        issues=verdict.issues,
+        verdict=verdict,
     )
 
 

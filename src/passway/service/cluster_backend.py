@@ -28,6 +28,7 @@ from passway.service.gate import CREATE_MACHINES, OPEN, Gate, writing
 from passway.service.mirror import Mirror
 from passway.service.ports import Cluster, Object
 from passway.service.reading import Reading
+from passway.service.repeats import made_before, marked
 from passway.service.stored import InCluster, Stored
 from passway.service.trial import trials
 
@@ -89,12 +90,19 @@ class ClusterBackend(Reading):
         wanted = Attempt("unpermit", None, _entry(resource_name))
         return await self._apply(wanted, plan, dry_run=dry_run, confirm=confirm, force=force)
 
-    async def create(self, machine: dict[str, Any], *, dry_run: bool = False) -> d.MachineCreated:
+    async def create(
+        self, machine: dict[str, Any], *, dry_run: bool = False, key: str | None = None
+    ) -> d.MachineCreated:
+        """As the protocol says; a `key` makes that a request which is sent again makes one VM."""
         meta = machine["metadata"]
         target = ref(kinds.MACHINES, (meta["namespace"], meta["name"]))
+        if key is not None:
+            machine = marked(machine, self._actor.user, key)
         attempt = Attempt("create", kinds.MACHINES, target, after=machine)
         try:
             await self.admit(meta["namespace"])
+            if key is not None and (before := await made_before(self._cluster, machine)):
+                return _repeated(before)
             snapshot = self.snapshot
             verdict = self.admitted(machine, snapshot)
         except PasswayError as error:
@@ -110,9 +118,14 @@ class ClusterBackend(Reading):
             made = await self._cluster.create(kinds.MACHINES, machine, dry_run=True)
         else:
             attempt = replace(attempt, detail=_verdict(verdict))
-            made = await self._changes.made(self._actor, attempt, write)
-        found = created(verdict, snapshot, made["metadata"].get("uid"), dry_run=dry_run)
-        return msgspec.structs.replace(found, verdict=self.told(found.verdict))
+            try:
+                made = await self._changes.made(self._actor, attempt, write)
+            except Conflict:  # another request with the key may have been faster
+                if key is not None and (before := await made_before(self._cluster, machine)):
+                    return _repeated(before)
+                raise
+        document = self.told(report.verdict(verdict, snapshot))
+        return created(document, made["metadata"].get("uid"), dry_run=dry_run)
 
     async def _refused(self, attempt: Attempt, error: PasswayError, *, dry_run: bool) -> None:
         if not dry_run:
@@ -185,6 +198,14 @@ class ClusterBackend(Reading):
 def _entry(resource_name: str) -> Ref:
     """What a change of the list is about while the object that keeps it is not known."""
     return Ref("PermittedHostDevice", resource_name)
+
+
+def _repeated(before: Object) -> d.MachineCreated:
+    meta = before["metadata"]
+    return d.MachineCreated(
+        name=meta["name"], namespace=meta["namespace"], uid=meta.get("uid"), dry_run=False,
+        issues=(), verdict=None, repeated=True,
+    )  # fmt: skip
 
 
 def _verdict(verdict: Verdict) -> str:

@@ -466,7 +466,11 @@ class PermitChange(Document, frozen=True, kw_only=True):
 
 
 class MachineCreated(Document, frozen=True, kw_only=True):
-    """A VM that was created (or would be, with `dry_run`), with what its preflight said."""
+    """A VM that was created (or would be, with `dry_run`), with what its preflight said.
+
+    `repeated`: it had been created before, by a request with the same Idempotency-Key; then there
+    was no preflight.
+    """
 
     api_version: str = msgspec.field(name="apiVersion", default=API_VERSION)
     kind: Literal["MachineCreated"] = "MachineCreated"
@@ -475,7 +479,8 @@ class MachineCreated(Document, frozen=True, kw_only=True):
     uid: str | None
     dry_run: bool
     issues: tuple[IssueDocument, ...]
-    verdict: VerdictDocument
+    verdict: VerdictDocument | None
+    repeated: bool = False
 
 
 class RenderError(Document, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from passway.api.access import Admin, Creator, Tenant
 from passway.api.answers import READING, WITH_BODY, answer, answers, schema_ref
 from passway.api.bodies import FILE, ManifestText, json_body
 from passway.api.openapi import body, manifest_body
-from passway.api.parameters import DefaultNamespace, Flag, Replicas
+from passway.api.parameters import DefaultNamespace, Flag, IdempotencyKey, Replicas
 from passway.api.schemas import MachineBody, PreflightBody, WhatIfBody
 from passway.plan.machine import plan_machine
 from passway.service import documents as d
@@ -40,9 +40,10 @@ async def create_vm(
     backend: Creator,
     wanted: Annotated[MachineBody, Depends(json_body(MachineBody))],
     dry_run: Flag = False,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Creates a VM if its preflight does not say no; a refused one leaves nothing behind."""
-    return await _create(backend, plan_machine(wanted.request()), dry_run=dry_run)
+    return await _create(backend, plan_machine(wanted.request()), dry_run=dry_run, key=key)
 
 
 @router.post("/api/v1/vms", responses=_CREATE, tags=["vms"], openapi_extra=_MANIFEST)
@@ -51,15 +52,18 @@ async def create_vm_from_manifest(
     text: ManifestText,
     namespace: DefaultNamespace = "default",
     dry_run: Flag = False,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Creates the VirtualMachine of a manifest, like the short form."""
     machine = await asyncio.to_thread(machine_object, text, FILE, namespace)
-    return await _create(backend, machine, dry_run=dry_run)
+    return await _create(backend, machine, dry_run=dry_run, key=key)
 
 
-async def _create(backend: ClusterBackend, machine: dict[str, Any], *, dry_run: bool) -> Response:
-    made = await backend.create(machine, dry_run=dry_run)
-    if dry_run:
+async def _create(
+    backend: ClusterBackend, machine: dict[str, Any], *, dry_run: bool, key: str | None
+) -> Response:
+    made = await backend.create(machine, dry_run=dry_run, key=key)
+    if dry_run or made.repeated:
         return answer(made)
     return answer(made, 201, {"Location": f"/api/v1/vms/{made.namespace}/{made.name}"})
 
