@@ -19,7 +19,7 @@ from passway.store.audit import LOCK, SqlAudit
 from passway.store.database import Database, database, memory
 from passway.store.migrate import migrate
 
-WRITER = Path(__file__).with_name("writer.py")
+ROOT = Path(__file__).parents[2]
 
 
 def quiet(where: Database, **options) -> SqlAudit:
@@ -97,7 +97,11 @@ async def test_many_tasks_and_two_replicas_make_one_chain(where):
 @pytest.mark.slow
 def test_two_processes_that_start_at_once_make_one_chain(where, url):
     writers = [
-        subprocess.Popen([sys.executable, WRITER, url, str(index), "150"], stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.store.writer", url, str(index), "150"],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+        )
         for index in range(2)
     ]
     said = [writer.communicate(timeout=120)[0].decode().split() for writer in writers]
