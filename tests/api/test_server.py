@@ -95,8 +95,11 @@ def test_changes_are_kept_in_a_file_of_the_owner_and_logged(tmp_path):
             running.terminate()
             _, errors = running.communicate(timeout=LIMIT_S)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        lines = [line for line in errors.splitlines() if line.startswith("INFO passway.audit: {")]
-        rows = [json.loads(line.partition(": ")[2]) for line in lines]
+        mark = " info passway.audit: {"
+        lines = [line for line in errors.splitlines() if mark in line]
+        rows = [
+            json.loads("{" + line.partition(mark)[2].split(" request_id=")[0]) for line in lines
+        ]
         assert [(row["phase"], row["source"]) for row in rows] == [
             ("intent", "127.0.0.1"), ("outcome", "127.0.0.1"),
         ]  # fmt: skip
