@@ -8,7 +8,7 @@ else by the use case, when it has read the manifest, through the same gate.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
@@ -21,10 +21,10 @@ from passway.api.validation import refused
 from passway.manifest.nodes import shorten
 from passway.model.errors import Forbidden, Unauthenticated
 from passway.model.names import InvalidName, dns_label
-from passway.model.verdict import Issue, Ref, Severity, Stage
+from passway.model.verdict import Issue, Severity, Stage
 from passway.service.audit import Actor, Audit
 from passway.service.authority import Authority
-from passway.service.changes import Attempt, Changes
+from passway.service.changes import Changes
 from passway.service.cluster_backend import ClusterBackend
 from passway.service.gate import CREATE_MACHINES, Identity, Right
 from passway.service.mirror import Mirror
@@ -82,16 +82,13 @@ class Service:
     acting: Callable[[Identity], Cluster] | None = None
 
     def backend(self, gate: Asker, request: Request) -> ClusterBackend:
-        cluster = self.acting(gate.who) if self.acting else self.cluster
-        actor = _actor(gate.who, request)
+        who = gate.who
+        cluster = self.acting(who) if self.acting else self.cluster
+        source = request.client.host if request.client else ""
+        actor = Actor(who.user, source, request.state.request_id)
         made = CountedBackend(cluster, self.mirror, self.changes, actor, gate)
         made.metrics = self.metrics
         return made
-
-
-def _actor(who: Identity, request: Request) -> Actor:
-    source = request.client.host if request.client else ""
-    return Actor(who.user, source, request.state.request_id)
 
 
 def service_of(request: Request) -> Service:
@@ -134,14 +131,6 @@ async def _identify(request: Request) -> Identity:
     return found
 
 
-CHANGES: Final = {
-    rights.PERMIT: ("permit", "PermittedHostDevice"),
-    rights.UNPERMIT: ("unpermit", "PermittedHostDevice"),
-    CREATE_MACHINES: ("create", "VirtualMachine"),
-}
-"""What is refused together with a right: the action, and the kind of an object not yet known."""
-
-
 @dataclass(frozen=True, slots=True)
 class Needs:
     """The dependency of a route that takes these rights: a Backend for whoever has them."""
@@ -153,14 +142,7 @@ class Needs:
         who = await _identify(request)
         request.state.user = who.user
         gate = Asker(service.authority, who, self.rights)
-        try:
-            may_see = await self._admitted(gate, _namespace(request))
-        except Forbidden as error:
-            for right in self.rights:
-                if (change := CHANGES.get(right)) is not None:
-                    attempt = Attempt(change[0], None, Ref(change[1], ""))
-                    await service.changes.refused(_actor(who, request), attempt, error)
-            raise
+        may_see = await self._admitted(gate, _namespace(request))
         await check_query(request)
         backend = service.backend(gate, request)
         backend.may_see = may_see
