@@ -86,9 +86,7 @@ class Service:
         cluster = self.acting(who) if self.acting else self.cluster
         source = request.client.host if request.client else ""
         actor = Actor(who.user, source, request.state.request_id)
-        made = CountedBackend(cluster, self.mirror, self.changes, actor, gate)
-        made.metrics = self.metrics
-        return made
+        return CountedBackend(self.metrics, cluster, self.mirror, self.changes, actor, gate)
 
 
 def service_of(request: Request) -> Service:

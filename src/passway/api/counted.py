@@ -17,7 +17,9 @@ from passway.service.cluster_backend import ClusterBackend
 class CountedBackend(ClusterBackend):
     """A ClusterBackend whose answers are counted in `metrics`."""
 
-    metrics: Metrics
+    def __init__(self, metrics: Metrics, *args: Any) -> None:
+        super().__init__(*args)
+        self._metrics = metrics
 
     @override
     async def check(self, *args: Any, **given: Any) -> tuple[d.VerdictDocument, ...]:
@@ -31,7 +33,7 @@ class CountedBackend(ClusterBackend):
         try:
             made = await super().create(*args, **given)
         except PreflightFailed as error:
-            self.metrics.judged("no", [(one.reason, one.severity.value) for one in error.issues])
+            self._metrics.judged("no", [(one.reason, one.severity.value) for one in error.issues])
             raise
         if made.verdict is not None:
             self._count(made.verdict)
@@ -46,14 +48,14 @@ class CountedBackend(ClusterBackend):
         return await self._changed("unpermit", super().unpermit(*args, **given))
 
     def _count(self, verdict: d.VerdictDocument) -> None:
-        self.metrics.judged(verdict.fits, [(one.reason, one.severity) for one in verdict.issues])
+        self._metrics.judged(verdict.fits, [(one.reason, one.severity) for one in verdict.issues])
 
     async def _changed(self, action: str, change: Awaitable[d.PermitChange]) -> d.PermitChange:
         try:
             found = await change
         except PasswayError as error:
-            self.metrics.changed(action, error.code)
+            self._metrics.changed(action, error.code)
             raise
         done = "done" if found.applied else "dry_run" if found.changed else "unchanged"
-        self.metrics.changed(action, done)
+        self._metrics.changed(action, done)
         return found
