@@ -134,19 +134,17 @@ def faults(image: str, requests: tuple[DiskRequest, ...], cloud: CloudInit) -> I
         for field, problem in _disk_faults(item):
             yield f"disks[{index}].{field}", problem
     taken = [*([ROOT] if image else []), *([CLOUD_INIT] if cloud else [])]
-    given = [*taken, *(item.name for item in requests)]
-    for name in sorted({name for name in given if given.count(name) > 1}):
-        yield "disks", f'the name "{name}" is used more than once'
+    yield from repeated("disks", [*taken, *(item.name for item in requests)])
     yield from _cloud_faults(cloud)
 
 
 def _disk_faults(item: DiskRequest) -> Iterator[Fault]:
-    yield from _checked("name", item.name, names.dns_label)
+    yield from checked("name", item.name, names.dns_label)
     if item.kind == "container_disk":
         if not item.source or any(character.isspace() for character in item.source):
             yield item.kind, "an image reference has no spaces, and is not empty"
     else:
-        yield from _checked(item.kind, item.source, names.dns_subdomain)
+        yield from checked(item.kind, item.source, names.dns_subdomain)
     if item.bus not in BUSES:
         yield "bus", f"{item.bus[:40]!r}; use one of {', '.join(BUSES)}"
     if item.made is not None:
@@ -156,13 +154,13 @@ def _disk_faults(item: DiskRequest) -> Iterator[Fault]:
 def _new_faults(made: NewVolume) -> Iterator[Fault]:
     try:
         if parse_quantity(made.storage).nanos <= 0:
-            yield "storage", f"{made.storage[:40]!r} is not more than nothing"
+            yield "new.storage", f"{made.storage[:40]!r} is not more than nothing"
     except InvalidQuantity as error:
-        yield "storage", str(error)
+        yield "new.storage", str(error)
     if made.url is not None and made.url.partition("://")[0] not in _SCHEMES:
-        yield "url", f"it does not begin with one of {'://, '.join(sorted(_SCHEMES))}://"
+        yield "new.url", f"it does not begin with one of {'://, '.join(sorted(_SCHEMES))}://"
     if made.storage_class is not None:
-        yield from _checked("storage_class", made.storage_class, names.dns_subdomain)
+        yield from checked("new.storage_class", made.storage_class, names.dns_subdomain)
 
 
 def _cloud_faults(cloud: CloudInit) -> Iterator[Fault]:
@@ -177,8 +175,15 @@ def _cloud_faults(cloud: CloudInit) -> Iterator[Fault]:
             yield f"ssh_keys[{index}]", "not a public key: write it on one line, as in id_*.pub"
 
 
-def _checked(path: str, text: str, check: Callable[[str], object]) -> Iterator[Fault]:
+def checked(path: str, text: str, check: Callable[[str], object]) -> Iterator[Fault]:
+    """What one of the checks of `model.names` says."""
     try:
         check(text)
     except names.InvalidName as error:
         yield path, str(error)
+
+
+def repeated(path: str, given: list[str]) -> Iterator[Fault]:
+    """The names that are used more than once."""
+    for name in sorted({name for name in given if given.count(name) > 1}):
+        yield path, f'the name "{name}" is used more than once'

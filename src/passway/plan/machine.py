@@ -6,7 +6,7 @@ path as any manifest: nothing is judged here that a stage judges, except what th
 promises.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -15,7 +15,7 @@ from passway.model.devices import DEVICE_LISTS, DeviceKind
 from passway.model.errors import InvalidInput
 from passway.model.verdict import Issue, Severity, Stage
 from passway.plan import disks
-from passway.plan.disks import NO_DATA, ROOT, CloudInit, DiskRequest
+from passway.plan.disks import NO_DATA, ROOT, CloudInit, DiskRequest, Fault, checked, repeated
 
 MAX_DEVICES: Final = 16
 PAGE_SIZES: Final = ("2Mi", "1Gi")
@@ -81,7 +81,12 @@ class MachineRequest:
 
 def plan_machine(request: MachineRequest) -> dict[str, Any]:
     """The VirtualMachine; raises InvalidInput with every fault of the request."""
-    issues = tuple(_faults(request))
+    issues = tuple(
+        Issue(
+            "InvalidValue", Stage.MANIFEST, Severity.ERROR, path=path, params={"problem": problem}
+        )
+        for path, problem in _faults(request)
+    )
     if issues:
         first = issues[0]
         raise InvalidInput(
@@ -174,65 +179,42 @@ def _networks(request: MachineRequest) -> list[dict[str, Any]]:
 # -- validation -----------------------------------------------------------------------------------
 
 
-def _faults(request: MachineRequest) -> Iterator[Issue]:
-    yield from _checked("name", request.name, names.dns_label)
-    yield from _checked("namespace", request.namespace, names.dns_label)
+def _faults(request: MachineRequest) -> Iterator[Fault]:
+    yield from checked("name", request.name, names.dns_label)
+    yield from checked("namespace", request.namespace, names.dns_label)
     yield from _sizes(request)
     if len(request.devices) > MAX_DEVICES:
-        yield _fault(
-            "devices", f"{len(request.devices)} devices; at most {MAX_DEVICES} are allowed"
-        )
+        yield "devices", f"{len(request.devices)} devices; at most {MAX_DEVICES} are allowed"
     for index, device in enumerate(request.devices[:MAX_DEVICES]):
-        yield from _checked(f"devices[{index}].name", device.name, names.dns_label)
-        yield from _checked(
-            f"devices[{index}].device_name", device.device_name, names.resource_name
-        )
+        yield from checked(f"devices[{index}].name", device.name, names.dns_label)
+        yield from checked(f"devices[{index}].device_name", device.device_name, names.resource_name)
     for index, interface in enumerate(request.interfaces):
-        yield from _checked(f"interfaces[{index}].name", interface.name, names.dns_label)
+        yield from checked(f"interfaces[{index}].name", interface.name, names.dns_label)
         path = f"interfaces[{index}].network_type.{interface.binding}.name"
-        yield from _checked(path, interface.attachment, names.network_name)
-    yield from _unique("devices", [device.name for device in request.devices])
+        yield from checked(path, interface.attachment, names.network_name)
+    yield from repeated("devices", [device.name for device in request.devices])
     taken = ["default"] if request.pod_network else []
-    yield from _unique("interfaces", [*taken, *(item.name for item in request.interfaces)])
+    yield from repeated("interfaces", [*taken, *(item.name for item in request.interfaces)])
     if request.boots and not request.all_disks:
-        yield _fault("image", "name an image, or a disk to boot from")
-    for path, problem in disks.faults(request.image, request.disks, request.cloud_init):
-        yield _fault(path, problem)
+        yield "image", "name an image, or a disk to boot from"
+    yield from disks.faults(request.image, request.disks, request.cloud_init)
     if request.numa_passthrough and not request.dedicated_cpus:
-        yield _fault("cpu_numa_passthrough", "NUMA passthrough needs dedicated CPUs")
+        yield "cpu_numa_passthrough", "NUMA passthrough needs dedicated CPUs"
     if request.numa_passthrough and not request.hugepages:
-        yield _fault("cpu_numa_passthrough", "NUMA passthrough needs hugepages")
+        yield "cpu_numa_passthrough", "NUMA passthrough needs hugepages"
 
 
-def _sizes(request: MachineRequest) -> Iterator[Issue]:
+def _sizes(request: MachineRequest) -> Iterator[Fault]:
     if not 1 <= request.cpus <= MAX_CPUS:
-        yield _fault("cpus", f"{request.cpus} is not between 1 and {MAX_CPUS}")
+        yield "cpus", f"{request.cpus} is not between 1 and {MAX_CPUS}"
     if not 1 <= request.memory_mib <= MAX_MEMORY_MIB:
-        yield _fault("memory", f"{request.memory_mib} MiB is not between 1 and {MAX_MEMORY_MIB}")
+        yield "memory", f"{request.memory_mib} MiB is not between 1 and {MAX_MEMORY_MIB}"
     if request.hugepages not in {None, *PAGE_SIZES}:
         sizes = " or ".join(PAGE_SIZES)
-        yield _fault("memory_hugepages_page_size", f"{request.hugepages!r}; use {sizes}")
+        yield "memory_hugepages_page_size", f"{request.hugepages!r}; use {sizes}"
     if request.run_strategy not in RUN_STRATEGIES:
         allowed = ", ".join(RUN_STRATEGIES)
-        yield _fault("run_strategy", f"{request.run_strategy!r}; use one of {allowed}")
+        yield "run_strategy", f"{request.run_strategy!r}; use one of {allowed}"
     if request.eviction_strategy not in {None, *EVICTION_STRATEGIES}:
         allowed = ", ".join(EVICTION_STRATEGIES)
-        yield _fault("eviction_strategy", f"{request.eviction_strategy!r}; use one of {allowed}")
-
-
-def _checked(path: str, text: str, check: Callable[[str], object]) -> Iterator[Issue]:
-    try:
-        check(text)
-    except names.InvalidName as error:
-        yield _fault(path, str(error))
-
-
-def _unique(path: str, given: list[str]) -> Iterator[Issue]:
-    for name in sorted({name for name in given if given.count(name) > 1}):
-        yield _fault(path, f'the name "{name}" is used more than once')
-
-
-def _fault(path: str, problem: str) -> Issue:
-    return Issue(
-        "InvalidValue", Stage.MANIFEST, Severity.ERROR, path=path, params={"problem": problem}
-    )
+        yield "eviction_strategy", f"{request.eviction_strategy!r}; use one of {allowed}"
